@@ -1,3 +1,5 @@
+use crate::Listener;
+
 /// The result of a health check.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -11,10 +13,12 @@ pub struct Health {
     pub durability: Vec<(&'static str, String)>,
     /// Whether an acknowledged append survives power loss.
     pub is_durable: bool,
+    /// The session that hears of other processes, if the store has one.
+    pub listener: Option<Listener>,
 }
 
 impl Health {
-    /// Builds a result. Only implementations of stores need this.
+    /// Builds a result, without a listener. Only implementations of stores need this.
     pub fn new(
         backend: &'static str,
         version: impl Into<String>,
@@ -26,6 +30,7 @@ impl Health {
             version: version.into(),
             durability,
             is_durable,
+            listener: None,
         }
     }
 }

@@ -20,6 +20,7 @@ mod health;
 mod key_check;
 mod lane;
 mod limits;
+mod listener;
 mod memory;
 pub mod ndjson;
 mod position;
@@ -61,6 +62,7 @@ pub use health::Health;
 pub use key_check::KeyCheck;
 pub use lane::{Lanes, Turn};
 pub use limits::Limits;
+pub use listener::Listener;
 pub use memory::MemoryStore;
 pub use position::Position;
 pub use projection::{

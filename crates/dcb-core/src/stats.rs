@@ -1,3 +1,5 @@
+use crate::Listener;
+
 /// Counts of a store's work since it was opened, for export as metrics.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
@@ -25,4 +27,6 @@ pub struct Stats {
     pub running_projections: u64,
     /// Read connections open now.
     pub read_connections: u64,
+    /// The session that hears of appends by other processes, if the store has one.
+    pub listener: Option<Listener>,
 }

@@ -11,6 +11,7 @@ mod guard;
 pub mod handlers;
 mod health;
 mod input;
+mod log_format;
 mod messages;
 mod namespaces;
 mod observe;
@@ -27,6 +28,7 @@ mod stores;
 
 pub use app::{App, OpenError};
 pub use command::Command;
+pub use log_format::LogFormat;
 pub use router::router;
 pub use schemas::SchemaCommand;
 pub use series_files::SeriesCommand;

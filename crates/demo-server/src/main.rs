@@ -1,19 +1,12 @@
 //! The demo server's command.
 
 mod allocator;
+mod log;
 
-use std::io::IsTerminal as _;
 use std::process::ExitCode;
 
 use clap::Parser;
 use demo_server::{Command, Server, Settings};
-use tracing_subscriber::EnvFilter;
-
-/// The log without `RUST_LOG`.
-const LOGGED: &str = "warn,demo_server=info";
-/// What PostgreSQL tells about each statement that changes nothing, such as `CREATE .. IF NOT EXISTS`.
-/// Only a directive for this very target turns it on.
-const MUTED: &str = "sqlx::postgres::notice=off";
 
 /// HTTP interfaces of an event store, a message store and a time-series engine on one address.
 ///
@@ -34,14 +27,9 @@ fn main() -> ExitCode {
 
 #[tokio::main]
 async fn start() -> ExitCode {
-    // Logs go to stderr: scripts read the address from stdout.
-    let asked = std::env::var(EnvFilter::DEFAULT_ENV).unwrap_or_else(|_| LOGGED.to_owned());
-    tracing_subscriber::fmt()
-        .with_env_filter(EnvFilter::new(format!("{MUTED},{asked}")))
-        .with_ansi(std::io::stderr().is_terminal())
-        .with_writer(std::io::stderr)
-        .init();
     let arguments = Arguments::parse();
+    let format = arguments.settings.log_format;
+    log::begin(format);
     let ran = match arguments.command {
         None => run(arguments.settings).await,
         Some(command) => {
@@ -52,7 +40,7 @@ async fn start() -> ExitCode {
     match ran {
         Ok(()) => ExitCode::SUCCESS,
         Err(failed) => {
-            eprintln!("{failed}");
+            log::failure(format, &failed);
             ExitCode::FAILURE
         }
     }
@@ -64,7 +52,7 @@ async fn run(settings: Settings) -> Result<(), Box<dyn std::error::Error>> {
     let stopped = stop_signal()?;
     println!("{}", server.greeting());
     stopped.await;
-    eprintln!("stopping: finishing the requests in progress");
+    tracing::info!("stopping: finishing the requests in progress");
     server.stop().await;
     Ok(())
 }

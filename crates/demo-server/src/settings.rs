@@ -1,6 +1,8 @@
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 
+use crate::log_format::LogFormat;
+
 /// HTTP interfaces of an event store, a message store and a time-series engine on one address.
 ///
 /// By default, all data is in SQLite files and a time-series log in a data folder.
@@ -74,6 +76,16 @@ pub struct Settings {
     /// Write a line to the log for each request, with its path but without its parameters.
     #[arg(long, env = "REGISTRAR_ACCESS_LOG", value_parser = switch("REGISTRAR_ACCESS_LOG"))]
     pub access_log: bool,
+
+    /// Form of the lines in the log.
+    #[arg(
+        long,
+        env = "REGISTRAR_LOG_FORMAT",
+        value_enum,
+        default_value_t,
+        global = true
+    )]
+    pub log_format: LogFormat,
 
     /// Maximum size of a request body in bytes. An import is streamed, so for imports this limits
     /// each line.

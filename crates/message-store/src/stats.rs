@@ -1,3 +1,5 @@
+use crate::Listener;
+
 /// Counters of a store since it was opened, for export as metrics.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
@@ -20,10 +22,13 @@ pub struct Stats {
     pub largest_batch: u64,
     /// Writes waiting for a commit now.
     pub queued_writes: u64,
+    /// The session that hears of writes by other processes, if the store has one.
+    pub listener: Option<Listener>,
 }
 
 impl Stats {
-    /// Combines the counters of two stores: the larger `largest_batch`, and the sums of the others.
+    /// Combines the counters of two stores: the larger `largest_batch`, the earlier loss of a
+    /// listener, and the sums of the others.
     #[must_use]
     pub fn and(self, other: Self) -> Self {
         Self {
@@ -36,6 +41,7 @@ impl Stats {
             lost_connections: self.lost_connections + other.lost_connections,
             largest_batch: self.largest_batch.max(other.largest_batch),
             queued_writes: self.queued_writes + other.queued_writes,
+            listener: Listener::of_both(self.listener, other.listener),
         }
     }
 }

@@ -5,8 +5,12 @@ mod connect;
 mod connect_error;
 mod encryption;
 mod failure;
+mod hearing;
 mod hosts;
+mod limiter;
 mod listening;
+mod lock_wait;
+mod losses;
 mod pool;
 mod replicas;
 mod schema;
@@ -23,6 +27,7 @@ pub use failure::{
     DISK_FULL, Failure, INSUFFICIENT_PRIVILEGE, LOCK_NOT_AVAILABLE, code_and_message, failure,
     violated_constraint,
 };
+pub use hearing::Hearing;
 pub use hosts::{Hosts, url_of_writable_host};
 pub use listening::ListeningSession;
 pub use pool::{Lease, Limits, Pool, Process};

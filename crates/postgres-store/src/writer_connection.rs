@@ -21,6 +21,8 @@ use tokio::time::{Instant, sleep, timeout};
 
 use crate::connect::connect;
 use crate::failure::{Failure, failure};
+use crate::lock_wait::LockWait;
+use crate::losses::Losses;
 use crate::server::{Session, deadline_after, statement_timeout};
 use crate::sign_of_life::SIGN_OF_LIFE;
 use crate::statement::{self, Bound, in_time, no_answer};
@@ -31,6 +33,8 @@ pub struct WriterConnection {
     open: Option<Open>,
     /// A server process that may still commit a statement from a broken connection.
     lost: Option<Backend>,
+    lock_wait: LockWait,
+    losses: Losses,
 }
 
 struct Open {
@@ -68,6 +72,8 @@ impl WriterConnection {
             session,
             open: None,
             lost: None,
+            lock_wait: LockWait::default(),
+            losses: Losses::default(),
         }
     }
 
@@ -168,6 +174,15 @@ impl WriterConnection {
     /// Drops a broken connection whose last statement may still be committed.
     pub fn mark_lost(&mut self) {
         self.lost = self.open.take().and_then(|open| open.backend);
+        self.losses.lost(&self.session.hosts);
+    }
+
+    /// Logs the outcome of writes whose answer was lost: for each, whether it is sent again.
+    pub fn tell_outcome(&self, are_repeated: impl Iterator<Item = bool>) {
+        let (repeated, found): (Vec<_>, Vec<_>) =
+            are_repeated.partition(|is_repeated| *is_repeated);
+        let hosts = &self.session.hosts;
+        self.losses.looked_up(hosts, found.len(), repeated.len());
     }
 
     /// Drops an idle connection that gives no sign of life, so that the next call opens another one.
@@ -202,7 +217,9 @@ impl WriterConnection {
     /// Runs and commits an INSERT. Returns the number of inserted rows. Not for use behind a pooler.
     pub async fn insert(&mut self, statement: Bound<'_>) -> Result<u64, sqlx::Error> {
         let open = self.open.as_mut().ok_or_else(no_answer)?;
-        let inserted = in_time(self.session.limit, statement.execute(&mut open.connection)).await;
+        let (hosts, pid) = (&self.session.hosts, open.pid());
+        let inserted = in_time(self.session.limit, statement.execute(&mut open.connection));
+        let inserted = self.lock_wait.watch(hosts, pid, inserted).await;
         Ok(self.keep_session(inserted)?.rows_affected())
     }
 
@@ -212,7 +229,11 @@ impl WriterConnection {
         let open = self.open.as_mut().ok_or_else(no_answer)?;
         let limit = self.session.limit;
         let written = match self.session.begin_within(open.timeout) {
-            None => in_time(limit, statement.fetch_one(&mut open.connection)).await,
+            None => {
+                let (hosts, pid) = (&self.session.hosts, open.pid());
+                let written = in_time(limit, statement.fetch_one(&mut open.connection));
+                self.lock_wait.watch(hosts, pid, written).await
+            }
             Some(begin) => in_time(limit, open.transact(&begin, statement)).await,
         };
         self.keep_session(written)
@@ -323,6 +344,14 @@ impl WriterConnection {
 }
 
 impl Open {
+    /// The server process of the next statement. `None` behind a pooler, which chooses one.
+    fn pid(&self) -> Option<i32> {
+        match self.backend.as_ref()? {
+            Backend::Session { pid, .. } => Some(*pid),
+            Backend::Transaction { .. } => None,
+        }
+    }
+
     async fn ask(
         &mut self,
         begin: Option<&SqlStr>,

@@ -9,14 +9,15 @@
 //! marks the signal as seen before it reads, and polls as well. A lost or repeated announcement
 //! costs time, but no event. Tested by `announced.rs` and `dying.rs`.
 
+use std::convert::Infallible;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use postgres_store::{Hosts, ListeningSession, Schema};
+use postgres_store::{Hearing, Hosts, ListeningSession, Schema};
 use sqlx::{AssertSqlSafe, SqlSafeStr as _, SqlStr};
 use tokio::task::JoinHandle;
 
-use crate::Notifier;
 use crate::subscription::Backoff;
+use crate::{Listener as Report, Notifier};
 
 /// Wakes subscriptions. From the first subscription until the `Listener` is dropped, a dedicated
 /// connection listens for the appends of other processes.
@@ -24,6 +25,7 @@ pub(super) struct Listener {
     /// `None` behind a pooler, where a session can't listen.
     session: Option<Session>,
     signal: Notifier,
+    hearing: Hearing,
     listening: Mutex<Listening>,
 }
 
@@ -56,6 +58,7 @@ impl Listener {
         Self {
             session,
             signal: Notifier::new(),
+            hearing: Hearing::new(schema.name()),
             listening: Mutex::new(Listening::NotYet),
         }
     }
@@ -78,7 +81,9 @@ impl Listener {
             Listening::Stopped => false,
         };
         if begins {
-            let task = session.clone().listen(self.signal.clone());
+            self.hearing.starts();
+            let task = session.clone();
+            let task = task.listen(self.signal.clone(), self.hearing.clone());
             *listening = Listening::Begun(tokio::spawn(task));
         }
     }
@@ -89,7 +94,17 @@ impl Listener {
         if let Listening::Begun(task) = listening {
             task.abort();
         }
+        self.hearing.stops();
         self.signal.notify();
+    }
+
+    /// The state of the session. `None` if there is none.
+    pub(super) fn report(&self) -> Option<Report> {
+        let (lost_since, replacements) = self.hearing.report()?;
+        Some(Report {
+            lost_since,
+            replacements,
+        })
     }
 
     fn lock(&self) -> MutexGuard<'_, Listening> {
@@ -107,22 +122,31 @@ impl Drop for Listener {
 
 impl Session {
     /// Forwards announcements, and reconnects when the connection is lost or silent.
-    async fn listen(self, signal: Notifier) {
+    async fn listen(self, signal: Notifier, hearing: Hearing) {
         let mut backoff = Backoff::default();
         loop {
-            if let Ok(mut listening) = self.open().await {
-                backoff.reset();
-                // Makes subscriptions read the appends from before LISTEN.
-                signal.notify();
-                while listening.next().await.is_ok() {
-                    signal.notify();
-                }
-            }
+            let Err(failed) = self.hear(&signal, &hearing, &mut backoff).await;
+            hearing.lost(&failed);
             backoff.pause().await;
         }
     }
 
-    async fn open(&self) -> Result<ListeningSession, sqlx::Error> {
-        ListeningSession::open(&self.hosts, &self.channel, Some(&self.lock)).await
+    /// Forwards announcements until the connection is lost or silent.
+    async fn hear(
+        &self,
+        signal: &Notifier,
+        hearing: &Hearing,
+        backoff: &mut Backoff,
+    ) -> Result<Infallible, sqlx::Error> {
+        let mut session =
+            ListeningSession::open(&self.hosts, &self.channel, Some(&self.lock)).await?;
+        backoff.reset();
+        hearing.hears();
+        // Makes subscriptions read the appends from before LISTEN.
+        signal.notify();
+        loop {
+            session.next().await?;
+            signal.notify();
+        }
     }
 }

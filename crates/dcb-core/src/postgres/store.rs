@@ -64,7 +64,10 @@ impl Shared {
             durability.push((name, writer.setting(name).await?));
         }
         let is_durable = durability.iter().all(|(_, value)| value != "off");
-        Ok(Health::new("PostgreSQL", version, durability, is_durable))
+        Ok(Health {
+            listener: self.listener.report(),
+            ..Health::new("PostgreSQL", version, durability, is_durable)
+        })
     }
 
     async fn close(&self) {
@@ -323,6 +326,7 @@ impl EventStore for PostgresStore {
             queued_appends: queue.queued as u64,
             running_projections: self.shared.projections.running() as u64,
             read_connections: self.shared.read_connections(),
+            listener: self.shared.listener.report(),
         }
     }
 

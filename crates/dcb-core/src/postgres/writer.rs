@@ -252,10 +252,11 @@ impl Writer {
         // the lookup, and a resubmitted request would be appended twice.
         connection.reconnect().await?;
         let stored = self.positions(connection, batch).await?;
-        Ok(batch
-            .iter()
-            .map(|request| found(request, &stored))
-            .collect())
+        let verdict = |request: &Arc<Request>| found(request, &stored);
+        let verdicts: Vec<Verdict> = batch.iter().map(verdict).collect();
+        let is_repeated = |verdict| matches!(verdict, &Verdict::Again);
+        connection.tell_outcome(verdicts.iter().map(is_repeated));
+        Ok(verdicts)
     }
 
     async fn positions(

@@ -330,6 +330,7 @@ impl BlockingSqliteStore {
             conflicts: counters.conflicts.load(Ordering::Relaxed),
             reads: counters.reads.load(Ordering::Relaxed),
             lost_connections: 0,
+            listener: None,
             largest_batch: queue.largest_batch as u64,
             queued_appends: queue.queued as u64,
             running_projections: self.log.projections.running() as u64,

@@ -37,6 +37,7 @@ mod config;
 mod costs;
 mod counters;
 mod decide;
+mod delays;
 mod error;
 mod event_keys;
 mod first_match;

@@ -38,7 +38,8 @@ pub(super) fn ensure(connection: &Connection, config: &Config) -> Result<(), Err
         return Err(too_new(config, found));
     }
     if found < NEWEST {
-        migrate(connection, deadline).map_err(|failed| error(&failed))?;
+        let found = migrate(connection, deadline).map_err(|failed| error(&failed))?;
+        tell(connection, found);
     }
     compare(connection, config)
 }
@@ -57,6 +58,16 @@ pub(super) fn verify(connection: &Connection, config: &Config) -> Result<(), Err
         });
     }
     compare(connection, config)
+}
+
+/// Logs an installation, unless another process was faster. A log in memory is installed
+/// each time.
+fn tell(connection: &Connection, found: i32) {
+    let file = connection.path().filter(|path| !path.is_empty());
+    if let Some(file) = file.filter(|_| found < NEWEST) {
+        let (from, to) = (found, NEWEST);
+        tracing::info!(file, from, to, "the schema was installed or upgraded");
+    }
 }
 
 fn too_new(config: &Config, found: i32) -> Error {
@@ -91,17 +102,20 @@ fn installed_version(connection: &Connection) -> Result<i32> {
     Ok(version.unwrap_or(0))
 }
 
-/// Installs missing migrations in one transaction. Processes that start together take turns.
-fn migrate(connection: &Connection, deadline: Instant) -> Result<()> {
+/// Installs missing migrations in one transaction, and returns the version before. Processes that
+/// start together take turns.
+fn migrate(connection: &Connection, deadline: Instant) -> Result<i32> {
     retry(deadline, || connection.execute_batch(BEGIN_WRITE))?;
     let installed = install(connection);
     let end = if installed.is_ok() { COMMIT } else { ROLLBACK };
     let ended = connection.execute_batch(end);
     // The first error is the cause; a failed rollback adds nothing.
-    installed.and(ended)
+    let found = installed?;
+    ended.map(|()| found)
 }
 
-fn install(connection: &Connection) -> Result<()> {
+/// Returns the version that was installed before.
+fn install(connection: &Connection) -> Result<i32> {
     // Read again under the write lock, because another process may have been faster.
     let found = installed_version(connection)?;
     for (migration, version) in MIGRATIONS.iter().zip(1..) {
@@ -113,7 +127,7 @@ fn install(connection: &Connection) -> Result<()> {
             connection.execute(record, [version])?;
         }
     }
-    Ok(())
+    Ok(found)
 }
 
 /// Compares the schema objects with those of a fresh log in memory.

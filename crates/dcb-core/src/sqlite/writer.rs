@@ -13,6 +13,7 @@ use rusqlite::{Connection, Result};
 use super::admission::verdict;
 use super::config::{Config, Location};
 use super::counters::Counters;
+use super::delays::Delays;
 use super::error::{error, is_busy, is_data_error, leaves_commit_unknown, timed_out};
 use super::indexing::{IndexingRun, move_slice};
 use super::insert::Inserter;
@@ -32,6 +33,7 @@ pub(super) struct Writer {
     file: Option<OpenedFile>,
     write_timeout: Duration,
     keys_in_memory: usize,
+    delays: Delays,
     /// The unfinished move of keys into the tag index.
     indexing_run: Option<IndexingRun>,
 }
@@ -64,6 +66,7 @@ impl Writer {
             file,
             write_timeout: config.write_timeout,
             keys_in_memory: config.keys_in_memory,
+            delays: Delays::default(),
             indexing_run: None,
         })
     }
@@ -139,7 +142,12 @@ impl Writer {
         if !self.connection.is_autocommit() {
             self.roll_back();
         }
-        retry(deadline, || self.execute(BEGIN_WRITE)).map_err(|failed| {
+        let lock = || {
+            let locked = self.execute(BEGIN_WRITE);
+            self.delays.locked(&self.connection, &locked);
+            locked
+        };
+        retry(deadline, lock).map_err(|failed| {
             CommitError::Failed(if is_busy(&failed) {
                 Error::Timeout {
                     operation,
@@ -205,7 +213,10 @@ impl Writer {
                 CommitError::Failed(moved)
             })?;
         }
-        self.execute(COMMIT).map_err(|failed| {
+        let begun = Instant::now();
+        let committed = self.execute(COMMIT);
+        Delays::committed(&self.connection, begun);
+        committed.map_err(|failed| {
             // A failed COMMIT may leave the transaction open.
             self.roll_back();
             if leaves_commit_unknown(&failed) {

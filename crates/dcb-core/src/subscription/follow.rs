@@ -33,6 +33,7 @@ where
         let mut appends = store.notifications();
         let mut waiting = Waiting::new(options.poll_interval);
         let mut backoff = Backoff::default();
+        let mut follower = appends.follower();
         let mut read_to = after;
         loop {
             appends.mark_seen();
@@ -40,6 +41,7 @@ where
             let page = match store.query(&query, page).await {
                 Ok(page) => page,
                 Err(error) if error.is_transient() => {
+                    follower.waits(&error);
                     progress.set_read_outage(Some(error));
                     backoff.pause().await;
                     continue;
@@ -49,6 +51,7 @@ where
                     return;
                 }
             };
+            follower.reads();
             progress.set_read_outage(None);
             backoff.reset();
             progress.observe_head(Bookmark::position_of(page.head));

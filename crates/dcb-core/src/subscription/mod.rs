@@ -2,6 +2,7 @@
 
 mod backoff;
 mod follow;
+mod followers;
 mod options;
 mod progress;
 mod signal;

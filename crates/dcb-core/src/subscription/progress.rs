@@ -1,6 +1,7 @@
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
 
 use crate::{Error, Position};
 
@@ -23,18 +24,23 @@ struct Reading {
 
 /// The transient error of a step that is being retried.
 #[derive(Default)]
-struct Outage(Mutex<Option<Error>>);
+struct Outage(Mutex<Option<(Instant, Error)>>);
 
 impl Outage {
     fn get(&self) -> Option<Error> {
-        self.lock().clone()
+        let outage = self.lock();
+        outage.as_ref().map(|(_, error)| error.clone())
     }
 
-    fn set(&self, outage: Option<Error>) {
-        *self.lock() = outage;
+    /// Returns since when there was an outage before.
+    fn set(&self, outage: Option<Error>) -> Option<Instant> {
+        let mut current = self.lock();
+        let since = current.as_ref().map(|(since, _)| *since);
+        *current = outage.map(|error| (since.unwrap_or_else(Instant::now), error));
+        since
     }
 
-    fn lock(&self) -> MutexGuard<'_, Option<Error>> {
+    fn lock(&self) -> MutexGuard<'_, Option<(Instant, Error)>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -102,9 +108,20 @@ impl Progress {
         self.reading.outage.set(outage);
     }
 
-    /// Sets or clears the error of applying events.
+    /// Sets or clears the error of applying events. Logs the begin and the end of an outage.
     pub(crate) fn set_apply_outage(&self, outage: Option<Error>) {
-        self.outage.set(outage);
+        let cause = outage.as_ref().map(ToString::to_string);
+        let position = Position::number_or_zero(self.position());
+        match (self.outage.set(outage), cause) {
+            (None, Some(cause)) => {
+                tracing::warn!(position, cause, "a projection waits for its database");
+            }
+            (Some(since), None) => {
+                let after = since.elapsed();
+                tracing::info!(position, ?after, "a projection is applied again");
+            }
+            _ => {}
+        }
     }
 }
 

@@ -1,7 +1,10 @@
+use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::sync::watch;
 use tokio::time::{sleep, timeout};
+
+use super::followers::{Follower, Followers};
 
 /// Wakes subscriptions that wait for new events. Implementations of stores keep one signal per log
 /// and call [`Notifier::notify`] after each commit.
@@ -12,6 +15,7 @@ use tokio::time::{sleep, timeout};
 pub struct Notifier {
     // A watch channel merges announcements that are not seen yet.
     sender: watch::Sender<()>,
+    followers: Arc<Followers>,
 }
 
 impl Notifier {
@@ -19,6 +23,7 @@ impl Notifier {
     pub fn new() -> Self {
         Self {
             sender: watch::Sender::new(()),
+            followers: Arc::default(),
         }
     }
 
@@ -37,6 +42,7 @@ impl Notifier {
     pub fn notifications(&self) -> Notifications {
         Notifications {
             receiver: Some(self.sender.subscribe()),
+            followers: Arc::clone(&self.followers),
         }
     }
 }
@@ -52,12 +58,21 @@ impl Default for Notifier {
 pub struct Notifications {
     /// `None` if the store announces nothing.
     receiver: Option<watch::Receiver<()>>,
+    followers: Arc<Followers>,
 }
 
 impl Notifications {
     /// The waiting side for a store that announces nothing. Its subscriptions only poll.
     pub fn none() -> Self {
-        Self { receiver: None }
+        Self {
+            receiver: None,
+            followers: Arc::default(),
+        }
+    }
+
+    /// One more subscription of the store.
+    pub(super) fn follower(&self) -> Follower {
+        Follower::of(&self.followers)
     }
 
     /// Discards earlier announcements. Call it before reading the log. If it came after, it would

@@ -5,6 +5,7 @@
 
 mod ask;
 mod cause;
+mod listener;
 mod probe;
 
 use std::sync::Arc;
@@ -13,12 +14,14 @@ use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 use axum::extract::State;
 use axum::http::header;
 use axum::response::{IntoResponse, Response};
+use parking_lot::Mutex;
 use serde_json::{Map, Value, json};
 
 use crate::error::ApiError;
 
 pub(crate) use ask::ask;
 pub(crate) use cause::{Cause, Refusal};
+pub(crate) use listener::Listener;
 pub(crate) use probe::watch;
 
 /// A store, as the health checks and metrics name it.
@@ -54,6 +57,8 @@ struct Known {
     answers: AtomicBool,
     /// The number of the [`Cause`] for which the last write failed; 0 if it succeeded.
     refuses: AtomicU8,
+    /// The session that hears of other processes, as of the last probe.
+    listener: Mutex<Option<Listener>>,
 }
 
 impl Health {
@@ -111,16 +116,22 @@ impl Health {
     /// A 200 with this status, or with `degraded` and the causes; a 503 if a store does not answer.
     ///
     /// A store that takes no writes is no 503: a load balancer would send no more writes, and the
-    /// next success could not be seen.
+    /// next success could not be seen. A lost listener changes no status: what other processes write
+    /// comes late, but nothing fails.
     fn response(&self, healthy: &'static str) -> Response {
         if !self.answers() {
             return self.unhealthy().into_response();
         }
         let causes = self.causes();
-        match causes.is_empty() {
-            true => json_response(&json!({ "status": healthy })),
-            false => json_response(&json!({ "status": "degraded", "takesNoWrites": causes })),
+        let mut body = match causes.is_empty() {
+            true => json!({ "status": healthy }),
+            false => json!({ "status": "degraded", "takesNoWrites": causes }),
+        };
+        let listeners = self.listeners();
+        if !listeners.is_empty() {
+            body["listeners"] = listeners.into();
         }
+        json_response(&body)
     }
 
     /// The causes by the name of the store.
@@ -222,5 +233,22 @@ mod tests {
         );
         assert!(health.answers());
         assert_eq!(write(Ok(())), None);
+    }
+
+    #[test]
+    fn lost_listener_is_shown_and_leaves_the_status() {
+        let health = all_answer();
+        let lost = Listener {
+            lost_since: Some(std::time::UNIX_EPOCH),
+            replacements: 2,
+        };
+        *health.state(Store::Messages).listener.lock() = Some(lost);
+        assert_eq!(health.response("ok").status(), StatusCode::OK);
+        let shown =
+            json!({ "hears": false, "lostSince": "1970-01-01T00:00:00Z", "replacements": 2 });
+        assert_eq!(
+            Value::from(health.listeners()),
+            json!({ "messages": shown })
+        );
     }
 }

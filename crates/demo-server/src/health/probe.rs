@@ -41,6 +41,7 @@ impl Health {
             }
             self.answered(store, asked.is_ok());
         }
+        self.note_listeners(stores);
     }
 
     /// A failed log refuses to sync, but still answers reads.

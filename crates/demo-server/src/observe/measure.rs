@@ -163,6 +163,7 @@ pub(super) fn with_process(observed: &Observed) -> Response {
     let more = described([
         (MetricKind::Counter, &process::COUNTERS),
         (MetricKind::Gauge, &process::GAUGES),
+        (MetricKind::Counter, &state::COUNTERS),
         (MetricKind::Gauge, &state::GAUGES),
     ]);
     let mut measured = Measured::default();

@@ -7,7 +7,15 @@ use super::observed::Observed;
 use crate::health::Store;
 use crate::stores::SERIES_FOLDER;
 
-pub(super) const GAUGES: [(&str, &str); 4] = [
+const LISTENS: &str = "registrar_store_listens";
+const REPLACEMENTS: &str = "registrar_store_listener_replacements_total";
+
+pub(super) const COUNTERS: [(&str, &str); 1] = [(
+    REPLACEMENTS,
+    "Sessions that took the place of a lost one that listened for other processes' writes",
+)];
+
+pub(super) const GAUGES: [(&str, &str); 5] = [
     (
         "registrar_build_info",
         "Always 1; the label tells the version",
@@ -19,6 +27,10 @@ pub(super) const GAUGES: [(&str, &str); 4] = [
     (
         "registrar_store_takes_writes",
         "0 if the store's last write failed for a reason of the server, such as a full disk",
+    ),
+    (
+        LISTENS,
+        "0 if the store has lost the session that listens for other processes' writes: they come late",
     ),
     (
         "registrar_store_file_bytes",
@@ -41,8 +53,22 @@ pub(super) fn add(measured: &mut Measured, observed: &Observed) {
             f64::from(takes_writes),
         );
     }
+    add_listeners(measured, observed);
     if let Some(folder) = &observed.folder {
         add_files(measured, folder);
+    }
+}
+
+/// Only for stores that have such a session.
+fn add_listeners(measured: &mut Measured, observed: &Observed) {
+    for store in Store::ALL {
+        let Some(listener) = observed.health.listener(store) else {
+            continue;
+        };
+        let label = [("store", store.name())];
+        let listens = listener.lost_since.is_none();
+        measured.add(LISTENS, &label, f64::from(listens));
+        measured.add(REPLACEMENTS, &label, listener.replacements as f64);
     }
 }
 

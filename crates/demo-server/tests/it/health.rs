@@ -2,11 +2,13 @@
 
 use std::time::Duration;
 
+use axum::http::Method;
 use demo_server::{Server, Settings};
 use serde_json::{Value, json};
 
 use crate::support::Client;
 use crate::support::program::{Program, command_after};
+use crate::support::sql::{fresh_database, sql};
 
 #[tokio::test]
 async fn probes_for_restarts_and_for_load_balancers_answer() {
@@ -119,4 +121,61 @@ async fn read_only_file_is_refused_at_the_start() {
         );
         assert_eq!(error.lines().count(), 1, "{error}");
     }
+}
+
+/// The listeners of both stores, as `/health` shows them, once each is heard of and was replaced
+/// this often.
+async fn listeners_with(client: &Client, replacements: u64) -> Value {
+    for _ in 0..100 {
+        let health = client.get("/health").await;
+        // While a store does not answer, the status is 503.
+        let listeners = match health.status.as_u16() {
+            200 => health.ok()["listeners"].clone(),
+            _ => Value::Null,
+        };
+        let is_done = |store| {
+            let listener: &Value = &listeners[store];
+            listener["hears"] == true && listener["replacements"] == replacements
+        };
+        if is_done("events") && is_done("messages") {
+            return listeners;
+        }
+        tokio::time::sleep(Duration::from_millis(200)).await;
+    }
+    panic!("no such state: {}", client.get("/health").await.text());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn listeners_are_shown_once_there_is_a_subscription() {
+    let database = fresh_database("listeners").await;
+    let client = Client::with(Settings {
+        database_url: Some(database.url().to_owned()),
+        ..Settings::in_memory()
+    })
+    .await;
+    assert_eq!(client.get("/health").await.ok(), json!({ "status": "ok" }));
+    let mut subscriptions = Vec::new();
+    for path in ["/dcb/subscribe", "/subscribe?category=a"] {
+        let request = client.request(Method::GET, path);
+        subscriptions.push(client.open(request).await);
+    }
+    let listeners = listeners_with(&client, 0).await;
+    let hears = json!({ "hears": true, "lostSince": null, "replacements": 0 });
+    assert_eq!(listeners, json!({ "events": hears, "messages": hears }));
+
+    let cut = "SELECT pg_terminate_backend(pid)::text FROM pg_stat_activity \
+                WHERE datname = current_database() AND pid <> pg_backend_pid()";
+    sql(database.url(), cut).await;
+    listeners_with(&client, 1).await;
+    let metrics = client.get("/metrics").await.text();
+    for store in ["events", "messages"] {
+        for line in [
+            format!(r#"registrar_store_listens{{store="{store}"}} 1"#),
+            format!(r#"registrar_store_listener_replacements_total{{store="{store}"}} 1"#),
+        ] {
+            assert!(metrics.lines().any(|shown| shown == line), "{metrics}");
+        }
+    }
+    drop(subscriptions);
+    client.stop().await;
 }

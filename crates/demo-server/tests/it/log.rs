@@ -1,5 +1,7 @@
 //! The server's log.
 
+use serde_json::Value;
+
 use crate::support::program::{Program, command};
 use crate::support::sql::fresh_database;
 
@@ -53,4 +55,57 @@ async fn notices_of_postgres_are_not_repeated() {
         assert!(log.contains("serving events"), "{log}");
         assert!(!log.contains("sqlx::postgres::notice"), "{log}");
     }
+}
+
+/// Each line of the log as an object.
+fn objects(log: &str) -> Vec<Value> {
+    let object = |line: &str| {
+        let parsed: Value = serde_json::from_str(line).unwrap_or_else(|_| panic!("{line}"));
+        assert!(parsed.is_object(), "{line}");
+        for field in ["timestamp", "level", "target", "message"] {
+            assert!(parsed[field].is_string(), "{field}: {line}");
+        }
+        parsed
+    };
+    log.lines().map(object).collect()
+}
+
+#[test]
+fn json_log_has_an_object_on_each_line() {
+    let folder = tempfile::tempdir().expect("the folder exists");
+    let mut command = command();
+    command.args(["--log-format", "json", "--access-log", "--data"]);
+    command.arg(folder.path());
+    let server = Program::start(command);
+    server.call("GET", "/dcb/read", "");
+    server.call("GET", "/nowhere", "");
+    let lines = objects(&server.stop());
+    let line = |message: &str| {
+        let found = lines.iter().find(|line| line["message"] == message);
+        found.unwrap_or_else(|| panic!("{message}: {lines:#?}"))
+    };
+    let limits = line("limits");
+    assert_eq!(limits["max_body_bytes"], 16 << 20, "{limits}");
+    assert_eq!(limits["level"], "INFO");
+    // The stores' own events.
+    let installed = line("the schema was installed or upgraded");
+    assert_eq!(installed["target"], "dcb_core::sqlite::schema");
+    assert_eq!(
+        (&installed["from"], &installed["to"]),
+        (&0.into(), &1.into())
+    );
+    line("stopping: finishing the requests in progress");
+}
+
+#[test]
+fn failed_start_is_json_too() {
+    let mut command = command();
+    command.args(["--database-url", "nonsense"]);
+    command.env("REGISTRAR_LOG_FORMAT", "json");
+    command.env("RUST_LOG", "off");
+    let output = command.output().expect("the program runs");
+    assert_eq!(output.status.code(), Some(1));
+    let lines = objects(&String::from_utf8_lossy(&output.stderr));
+    assert_eq!(lines.len(), 1, "{lines:?}");
+    assert_eq!(lines[0]["level"], "ERROR");
 }

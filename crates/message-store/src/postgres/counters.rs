@@ -61,6 +61,7 @@ impl Counters {
             lost_connections: load(&self.lost_connections),
             largest_batch: largest.unwrap_or_default() as u64,
             queued_writes: queues.iter().map(|queue| queue.queued as u64).sum(),
+            listener: None,
         }
     }
 }

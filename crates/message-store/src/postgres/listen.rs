@@ -1,14 +1,15 @@
 //! Receives hints from other processes: one connection listens for their notifications.
 
+use std::convert::Infallible;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use postgres_store::{Hosts, ListeningSession};
+use postgres_store::{Hearing, Hosts, ListeningSession};
 use tokio::runtime::Handle;
 use tokio::task::JoinHandle;
 use tokio::time::sleep;
 
-use crate::Notifier;
+use crate::{Listener, Notifier};
 
 /// Forwards notifications to the store's [`Notifier`]. Starts with the first subscription, so a
 /// store without subscriptions opens no connection for this.
@@ -17,6 +18,7 @@ pub(super) struct NotificationListener {
     hosts: Option<Hosts>,
     channel: String,
     runtime: Handle,
+    hearing: Hearing,
     task: Mutex<Option<JoinHandle<()>>>,
 }
 
@@ -25,6 +27,7 @@ impl NotificationListener {
     pub(super) fn new(hosts: Option<Hosts>, channel: String) -> Self {
         Self {
             hosts,
+            hearing: Hearing::new(&channel),
             channel,
             runtime: Handle::current(),
             task: Mutex::default(),
@@ -38,8 +41,13 @@ impl NotificationListener {
         };
         let mut task = self.task.lock().unwrap_or_else(PoisonError::into_inner);
         task.get_or_insert_with(|| {
-            let listen = listen(hosts.clone(), self.channel.clone(), Arc::clone(notifier));
-            self.runtime.spawn(listen)
+            self.hearing.starts();
+            let session = Session {
+                hosts: hosts.clone(),
+                channel: self.channel.clone(),
+                hearing: self.hearing.clone(),
+            };
+            self.runtime.spawn(session.listen(Arc::clone(notifier)))
         });
     }
 
@@ -48,6 +56,16 @@ impl NotificationListener {
         if let Some(task) = &*self.task.lock().unwrap_or_else(PoisonError::into_inner) {
             task.abort();
         }
+        self.hearing.stops();
+    }
+
+    /// The state of the session. `None` if there is none.
+    pub(super) fn report(&self) -> Option<Listener> {
+        let (lost_since, replacements) = self.hearing.report()?;
+        Some(Listener {
+            lost_since,
+            replacements,
+        })
     }
 }
 
@@ -57,18 +75,33 @@ impl Drop for NotificationListener {
     }
 }
 
-/// Listens and reconnects until the task is aborted.
-async fn listen(hosts: Hosts, channel: String, notifier: Arc<Notifier>) {
-    const PAUSE: Duration = Duration::from_secs(1);
-    loop {
-        if let Ok(mut listening) = ListeningSession::open(&hosts, &channel, None).await {
-            // Notifications sent before this connection listened are lost, so wake the readers once.
-            notifier.notify();
-            // An error means that the connection was lost or is silent.
-            while listening.next().await.is_ok() {
-                notifier.notify();
-            }
+/// The parameters of the listener's sessions, and whether one hears.
+struct Session {
+    hosts: Hosts,
+    channel: String,
+    hearing: Hearing,
+}
+
+impl Session {
+    /// Listens and reconnects until the task is aborted.
+    async fn listen(self, notifier: Arc<Notifier>) {
+        const PAUSE: Duration = Duration::from_secs(1);
+        loop {
+            let Err(failed) = self.hear(&notifier).await;
+            self.hearing.lost(&failed);
+            sleep(PAUSE).await;
         }
-        sleep(PAUSE).await;
+    }
+
+    /// Listens until the connection is lost or silent.
+    async fn hear(&self, notifier: &Notifier) -> Result<Infallible, sqlx::Error> {
+        let mut session = ListeningSession::open(&self.hosts, &self.channel, None).await?;
+        self.hearing.hears();
+        // Notifications sent before this connection listened are lost, so wake the readers once.
+        notifier.notify();
+        loop {
+            session.next().await?;
+            notifier.notify();
+        }
     }
 }

@@ -16,7 +16,6 @@ use super::installation::install;
 use super::json::FieldPath;
 use super::listen::NotificationListener;
 use super::pools::Pools;
-use super::session;
 use super::statements::Statements;
 use super::writer::{Session, Writer};
 use crate::{
@@ -72,7 +71,7 @@ impl PostgresStore {
         let schema = schema(&config.schema)?;
         install(&config, &schema).await?;
         let pools = Arc::new(Pools::new(&config).await?);
-        let store = Self::with_pools(config, schema, pools, true)?;
+        let store = Self::with_pools(config, schema, pools, true);
         // Fail here rather than on the first write.
         store.shared.queue.committer().connect().await?;
         Ok(store)
@@ -84,7 +83,7 @@ impl PostgresStore {
         schema: Schema,
         pools: Arc<Pools>,
         owns_pools: bool,
-    ) -> Result<Self, Error> {
+    ) -> Self {
         let statements = Arc::new(Statements::new(&schema, config.transaction_pooling));
         let counters = Arc::new(Counters::default());
         let notifier = Arc::new(Notifier::default());
@@ -113,7 +112,7 @@ impl PostgresStore {
         };
         let shared = Arc::new(shared);
         tokio::spawn(keep_alive(Arc::downgrade(&shared)));
-        Ok(Self { shared })
+        Self { shared }
     }
 
     /// The read connections, or an error if the store is closed.
@@ -140,7 +139,10 @@ impl PostgresStore {
         }
         // `synchronous_commit` has more values than `on` and `off`. All but `off` flush locally.
         let is_durable = durability.iter().all(|(_, value)| value != "off");
-        Ok(Health::new("PostgreSQL", version, durability, is_durable))
+        Ok(Health {
+            listener: self.shared.listener.report(),
+            ..Health::new("PostgreSQL", version, durability, is_durable)
+        })
     }
 
     /// Closes the store except its pools, which other stores may use.
@@ -348,7 +350,10 @@ impl MessageStore for PostgresStore {
     fn stats(&self) -> Stats {
         let shared = &self.shared;
         let queues = [shared.queue.stats(), shared.lock_wait_queue.stats()];
-        shared.counters.stats(queues)
+        Stats {
+            listener: shared.listener.report(),
+            ..shared.counters.stats(queues)
+        }
     }
 
     async fn close(&self) {

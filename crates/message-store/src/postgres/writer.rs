@@ -222,10 +222,13 @@ impl Writer {
         session.connection.mark_lost();
         session.connection.reconnect().await?;
         let stored = self.positions(&mut session.connection, batch).await?;
-        Ok(batch
-            .iter_mut()
-            .map(|request| verdict_after_loss(request, &stored))
-            .collect())
+        let verdicts = batch.iter_mut();
+        let verdicts = verdicts.map(|request| verdict_after_loss(request, &stored));
+        let verdicts: Vec<Verdict> = verdicts.collect();
+        let is_repeated = |verdict| matches!(verdict, &Verdict::Again(_));
+        let are_repeated = verdicts.iter().map(is_repeated);
+        session.connection.tell_outcome(are_repeated);
+        Ok(verdicts)
     }
 
     /// The positions of the messages of these requests that are stored, by id.

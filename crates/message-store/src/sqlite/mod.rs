@@ -23,6 +23,7 @@ mod columns;
 mod config;
 mod connection;
 mod counters;
+mod delays;
 mod error;
 mod health;
 mod import;

@@ -70,7 +70,19 @@ pub(super) fn install(connection: &Connection) -> Result<(), Failure> {
     }
     connection.pragma_update(None, "user_version", VERSIONS.len() as i32)?;
     connection.pragma_update(None, "application_id", APPLICATION_ID)?;
-    Ok(transaction.commit()?)
+    transaction.commit()?;
+    tell(connection, installed);
+    Ok(())
+}
+
+/// Logs an installation, unless another process was faster. A store in memory is installed each
+/// time.
+fn tell(connection: &Connection, from: usize) {
+    let file = connection.path().filter(|path| !path.is_empty());
+    let to = VERSIONS.len();
+    if let Some(file) = file.filter(|_| from < to) {
+        tracing::info!(file, from, to, "the schema was installed or upgraded");
+    }
 }
 
 /// Verifies the schema, for a connection that can't install it.

@@ -14,6 +14,7 @@ use tracing::debug_span;
 use super::access;
 use super::apply::apply;
 use super::counters::{Counters, Tally};
+use super::delays::Delays;
 use super::error::Failure;
 use super::opened_file::OpenedFile;
 use super::request::{Request, Verdict};
@@ -34,6 +35,7 @@ pub(super) struct Writer {
     timeout: Duration,
     counters: Arc<Counters>,
     notifier: Notifier,
+    delays: Delays,
 }
 
 impl Writer {
@@ -50,6 +52,7 @@ impl Writer {
             timeout,
             counters,
             notifier: Notifier::default(),
+            delays: Delays::default(),
         }
     }
 
@@ -105,13 +108,18 @@ impl Writer {
     ) -> Result<T, Failure> {
         let guard = self.lock();
         let connection = guard.as_ref().ok_or_else(|| self.no_connection())?;
-        let transaction = Transaction::begin(connection)?;
+        let transaction = Transaction::begin(connection);
+        self.delays.locked(connection, &transaction);
+        let transaction = transaction?;
         let changed = change(connection)?;
         // Checked last: the file may be moved while the transaction waits or runs.
         if let Some(file) = &self.file {
             file.check()?;
         }
-        transaction.commit().map_err(commit_failure)?;
+        let begun = Instant::now();
+        let committed = transaction.commit();
+        Delays::committed(connection, begun);
+        committed.map_err(commit_failure)?;
         // Unlock first, so that the woken readers of a store in memory don't wait for this thread.
         drop(guard);
         self.notifier.notify();

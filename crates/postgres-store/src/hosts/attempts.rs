@@ -1,19 +1,23 @@
 //! What the last attempts to open a connection have shown.
 
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
 
+use super::Hosts;
+use super::outage_log::OutageLog;
 use crate::connect_error::ConnectError;
 
-/// How long after a failed attempt [`Attempts::begin_probe`] allows the next one.
+/// How long after a failed attempt [`Attempt::probe`] begins the next one.
 const PROBE_EVERY: Duration = Duration::from_millis(500);
+/// An attempt that its caller gives up after this time counts as an outage in the log.
+const SILENT: Duration = Duration::from_millis(900);
 
 /// The attempts to open a connection to the hosts of a URL, by every session of a store.
 #[derive(Default)]
 pub(super) struct Attempts {
     state: Mutex<State>,
+    log: OutageLog,
 }
 
 #[derive(Default)]
@@ -28,27 +32,6 @@ struct State {
 }
 
 impl Attempts {
-    pub(super) fn begin(self: &Arc<Self>) -> Attempt {
-        self.state.lock().begin();
-        Attempt {
-            attempts: Arc::clone(self),
-        }
-    }
-
-    /// Begins an attempt that finds out whether an outage is over. `None` while another attempt runs,
-    /// and right after one.
-    pub(super) fn begin_probe(self: &Arc<Self>) -> Option<Attempt> {
-        let mut state = self.state.lock();
-        let (ended, _) = state.failed.as_ref()?;
-        if state.running > 0 || ended.elapsed() < PROBE_EVERY {
-            return None;
-        }
-        state.begin();
-        Some(Attempt {
-            attempts: Arc::clone(self),
-        })
-    }
-
     /// The failure of the last attempt, if it failed for a reason that may pass.
     pub(super) fn outage(&self) -> Option<ConnectError> {
         let state = self.state.lock();
@@ -78,30 +61,75 @@ impl State {
         self.running += 1;
         self.silent_since.get_or_insert_with(Instant::now);
     }
+
+    fn end(&mut self) {
+        self.running -= 1;
+        if self.running == 0 {
+            let since = self.silent_since.take();
+            self.given_up = since.map(|since| (since, Instant::now()));
+        }
+    }
 }
 
 /// A running attempt. Dropping it means that its caller gave it up.
 pub(super) struct Attempt {
-    attempts: Arc<Attempts>,
+    hosts: Hosts,
+    begun: Instant,
+    has_ended: bool,
 }
 
 impl Attempt {
-    pub(super) fn end(self, failed: Option<ConnectError>) {
+    pub(super) fn begin(hosts: &Hosts) -> Self {
+        hosts.attempts.state.lock().begin();
+        Self::of(hosts)
+    }
+
+    /// Begins an attempt that finds out whether an outage is over. `None` while another attempt runs,
+    /// and right after one.
+    pub(super) fn probe(hosts: &Hosts) -> Option<Self> {
+        let mut state = hosts.attempts.state.lock();
+        let (ended, _) = state.failed.as_ref()?;
+        if state.running > 0 || ended.elapsed() < PROBE_EVERY {
+            return None;
+        }
+        state.begin();
+        Some(Self::of(hosts))
+    }
+
+    fn of(hosts: &Hosts) -> Self {
+        Self {
+            hosts: hosts.clone(),
+            begun: Instant::now(),
+            has_ended: false,
+        }
+    }
+
+    /// Notes the result of the attempt.
+    pub(super) fn end(mut self, failed: Option<&ConnectError>) {
+        self.has_ended = true;
         let now = Instant::now();
-        let mut state = self.attempts.state.lock();
-        state.failed = failed.map(|failed| (now, failed));
+        let attempts = &self.hosts.attempts;
+        let mut state = attempts.state.lock();
+        state.failed = failed.map(|failed| (now, failed.clone()));
         state.silent_since = Some(now);
         state.given_up = None;
+        drop(state);
+        let server = self.hosts.likely_one();
+        match failed {
+            None => attempts.log.reached(server),
+            Some(cause) => attempts.log.lost(server, self.begun, cause),
+        }
     }
 }
 
 impl Drop for Attempt {
     fn drop(&mut self) {
-        let mut state = self.attempts.state.lock();
-        state.running -= 1;
-        if state.running == 0 {
-            let since = state.silent_since.take();
-            state.given_up = since.map(|since| (since, Instant::now()));
+        let attempts = &self.hosts.attempts;
+        attempts.state.lock().end();
+        let waited = self.begun.elapsed();
+        if !self.has_ended && waited >= SILENT {
+            let silent = self.hosts.silent(waited);
+            attempts.log.lost(self.hosts.likely_one(), self.begun, &silent);
         }
     }
 }

@@ -1,6 +1,7 @@
 //! The hosts of a URL.
 
 mod attempts;
+mod outage_log;
 mod search;
 mod url;
 mod wanted;
@@ -17,6 +18,7 @@ use sqlx::Connection as _;
 use sqlx::postgres::PgConnectOptions;
 
 use self::attempts::Attempts;
+pub(crate) use self::outage_log::host_or_socket;
 pub(crate) use self::search::{Found, find, name};
 use self::wanted::Wanted;
 use crate::connect_error::{ConnectError, HostError};
@@ -111,6 +113,12 @@ impl Hosts {
     /// The options of a connection to the host with this index.
     pub(crate) fn options_of(&self, host: usize) -> &PgConnectOptions {
         &self.each[host]
+    }
+
+    /// The options of the host that was found last, or of the one to try first.
+    pub(crate) fn likely_one(&self) -> &PgConnectOptions {
+        let last = self.last.load(Ordering::Relaxed);
+        &self.each[last % self.each.len()]
     }
 
     /// Whether all hosts are sockets of this machine.

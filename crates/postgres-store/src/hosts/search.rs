@@ -55,18 +55,18 @@ pub(crate) async fn find(hosts: &Hosts) -> Result<Found, ConnectError> {
     if hosts.fails_fast
         && let Some(outage) = hosts.attempts.outage()
     {
-        if let Some(probe) = hosts.attempts.begin_probe() {
+        if let Some(probe) = Attempt::probe(hosts) {
             let hosts = hosts.clone();
             tokio::spawn(async move { attempt(&hosts, probe).await.map(drop) });
         }
         return Err(outage);
     }
-    attempt(hosts, hosts.attempts.begin()).await
+    attempt(hosts, Attempt::begin(hosts)).await
 }
 
 async fn attempt(hosts: &Hosts, attempt: Attempt) -> Result<Found, ConnectError> {
     let found = search(hosts).await;
-    attempt.end(found.as_ref().err().cloned());
+    attempt.end(found.as_ref().err());
     found
 }
 

@@ -188,6 +188,10 @@ impl Schema {
             self.compare(transaction).await?;
         }
         self.record(transaction).await?;
+        if found < supported {
+            let (schema, from, to) = (&self.name, found, supported);
+            tracing::info!(schema, from, to, "the schema was installed or upgraded");
+        }
         Ok(found < supported)
     }
 

@@ -1,6 +1,7 @@
 //! Checks the workspace's rules that no compiler checks.
 
 mod errors;
+mod events;
 mod map;
 mod prose;
 mod results;

@@ -10,7 +10,7 @@ use parking_lot::Mutex;
 use super::restore::Restorer;
 use super::{Db, Inner, snapshot};
 use crate::storage::{Folder, Storage, StorageFailure};
-use crate::wal::{Log, Recovery, recover};
+use crate::wal::{Log, Recovery, TornTail, recover};
 use crate::{Error, OpenOptions};
 
 /// The log and the background threads, shared by the clones of a database with files. Dropping the
@@ -78,6 +78,19 @@ impl Db {
         let mut restorer = Restorer::new(&inner);
         let (recovery, start) = recover(&*storage, &mut restorer, &mut progress)?;
         restorer.finish();
+        if let Some(torn) = &recovery.torn {
+            let TornTail {
+                file,
+                offset,
+                bytes,
+            } = torn;
+            tracing::warn!(
+                file,
+                offset,
+                bytes,
+                "a crash tore the end of the log of the series"
+            );
+        }
         // Begin the log only now: recovery must not log what it restores.
         let log = Arc::new(Log::begin(storage, &start, &options)?);
         inner.journal = Some(Arc::clone(&log));
@@ -211,7 +224,8 @@ impl Session {
                     let _guard = snapshots.lock();
                     // There is no caller to tell. The log stays, and the thread retries once the
                     // log has grown further.
-                    if snapshot::write(&inner, &log).is_err() {
+                    if let Err(cause) = snapshot::write(&inner, &log) {
+                        tracing::warn!(%cause, "a snapshot of the series failed: the log grows");
                         inner.usage.snapshot_failed();
                     }
                 });

@@ -7,6 +7,8 @@
 //!
 //! `tests/it/snapshot.rs` fails without them.
 
+use std::time::{Duration, Instant};
+
 use super::Inner;
 use crate::data;
 use crate::journal::SeriesId;
@@ -32,8 +34,22 @@ struct SeriesContent {
     samples: data::Snapshot,
 }
 
-/// Writes the content of `inner` to a snapshot, and removes the files that it replaces.
+/// A snapshot is logged if it takes this long.
+const LONG: Duration = Duration::from_secs(5);
+
+/// Writes a snapshot, and logs that it took long.
 pub(super) fn write(inner: &Inner, log: &Log) -> Result<(), Error> {
+    let begun = Instant::now();
+    let written = write_now(inner, log);
+    let took = begun.elapsed();
+    if took >= LONG && written.is_ok() {
+        tracing::warn!(?took, "a snapshot of the series took long");
+    }
+    written
+}
+
+/// Writes the content of `inner` to a snapshot, and removes the files that it replaces.
+fn write_now(inner: &Inner, log: &Log) -> Result<(), Error> {
     let storage = log.storage();
     let mut cut = log.cut();
     let content = Content::collect(inner, &mut cut);

@@ -17,6 +17,7 @@ use group_commit::{BlockingQueue, CommitBlocking, CommitError, Limits, SubmitErr
 use parking_lot::{Mutex, MutexGuard};
 
 use super::alarm::Alarm;
+use super::degraded::Degraded;
 use super::entry::Entries;
 use super::writer::{Buffers, Writer, WriterStart};
 use crate::journal::{FlushDemand, SeriesId};
@@ -71,6 +72,7 @@ struct Core {
     state: AtomicU8,
     /// The reason for the state `FAILING`.
     failure: Mutex<Option<StorageFailure>>,
+    degraded: Degraded,
     writer: Mutex<Writer>,
     durability: Durability,
     /// Wakes the flush thread.
@@ -92,6 +94,7 @@ impl Log {
             buffers: (0..=METADATA).map(|_| Mutex::default()).collect(),
             state: AtomicU8::new(state::WORKING),
             failure: Mutex::default(),
+            degraded: Degraded::default(),
             writer: Mutex::new(writer),
             durability,
             flushes: Alarm::default(),
@@ -319,9 +322,14 @@ impl Core {
         let changed = self
             .state
             .compare_exchange(from, to, Ordering::SeqCst, Ordering::SeqCst);
-        if changed.is_ok() && to == state::FAILING {
-            // The flush thread must switch from its interval to the retry interval.
-            self.flushes.wake();
+        match failure.filter(|_| changed.is_ok()) {
+            Some(failure) => {
+                self.degraded.begins(failure);
+                // The flush thread must switch from its interval to the retry interval.
+                self.flushes.wake();
+            }
+            None if changed.is_ok() => self.degraded.ends(),
+            None => {}
         }
     }
 

@@ -8,6 +8,7 @@
 
 mod alarm;
 mod decimal;
+mod degraded;
 mod entry;
 mod frames;
 mod header;

@@ -5,6 +5,7 @@ mod backup;
 mod crash;
 mod disk_full;
 mod encryption;
+mod events;
 mod held;
 mod hosts;
 mod outages;

@@ -11,6 +11,7 @@ use dcb_core::{
 use tokio::time::sleep;
 
 use crate::support::events::{at, tagged};
+use crate::support::log::Log;
 use crate::support::wait::wait_until;
 
 /// A read model without content: it has only a checkpoint. It refuses writes while it is down.
@@ -103,6 +104,7 @@ async fn outage_lasts_while_the_read_model_is_down() {
     let options = SubscribeOptions::new().poll_interval(Duration::from_millis(5));
     let mut runner = ProjectionRunner::new(store, Query::all(), model).options(options);
     let progress = runner.progress();
+    let log = Log::begin();
     let running = tokio::spawn(async move { runner.run().await });
     wait_until("the outage shows", async || progress.outage().is_some()).await;
     for _ in 0..50 {
@@ -116,6 +118,9 @@ async fn outage_lasts_while_the_read_model_is_down() {
     .await;
     wait_until("the outage is over", async || progress.outage().is_none()).await;
     running.abort();
+    let waits = "a projection waits for its database";
+    log.assert_one(waits, &["WARN", "position=0", "unplugged"]);
+    log.assert_one("a projection is applied again", &["INFO", "after="]);
 }
 
 #[tokio::test]
@@ -160,4 +165,38 @@ async fn outage_delays_catch_up() {
     assert_eq!(running.await.unwrap().unwrap(), Some(at(1)));
     assert!(progress.outage().is_none());
     store.close().await;
+}
+
+/// Subscriptions that come and go during the outage change nothing.
+#[tokio::test]
+async fn log_is_told_of_the_first_subscription_that_waits_and_of_the_last() {
+    let store = Unplugged::default();
+    store.down.store(true, Ordering::Relaxed);
+    let log = Log::begin();
+    let subscribe = || store.subscribe(Query::all(), None, SubscribeOptions::new());
+    let mut running = tokio::task::JoinSet::new();
+    let mut progress = Vec::new();
+    for _ in 0..7 {
+        let mut events = subscribe();
+        progress.push(events.progress());
+        running.spawn(async move { events.next().await });
+    }
+    let mut left = subscribe();
+    let early = tokio::time::timeout(Duration::from_millis(100), left.next()).await;
+    assert!(early.is_err());
+    drop(left);
+    wait_until("all wait", async || {
+        progress.iter().all(|progress| progress.outage().is_some())
+    })
+    .await;
+    assert!(log.lines(&["subscriptions read again"]).is_empty());
+    store.append(tagged("a")).await.unwrap();
+    store.down.store(false, Ordering::Relaxed);
+    for read in running.join_all().await {
+        read.unwrap().unwrap();
+    }
+    let waits = "subscriptions wait for the database";
+    log.assert_one(waits, &["WARN", "unplugged"]);
+    let again = "subscriptions read again";
+    log.assert_one(again, &["INFO", "after=", "subscriptions=8"]);
 }

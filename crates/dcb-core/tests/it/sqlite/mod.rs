@@ -1,6 +1,7 @@
 //! The SQLite backend.
 
 mod crash;
+mod events;
 mod races;
 mod schema;
 mod suite;

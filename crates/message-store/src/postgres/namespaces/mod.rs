@@ -231,7 +231,7 @@ impl Shared {
         if config.adopt_message_db {
             adoption::end(&mut connection, &schema, config.write_timeout).await?;
         }
-        let store = PostgresStore::with_pools(config, schema, Arc::clone(&self.pools), false)?;
+        let store = PostgresStore::with_pools(config, schema, Arc::clone(&self.pools), false);
         let same = store.clone();
         open.insert(name.clone(), Open { store, created_at });
         Ok(same)

@@ -7,6 +7,7 @@ mod conformance;
 mod crash;
 mod disk_full;
 mod encryption;
+mod events;
 mod hosts;
 mod installation;
 mod interface;

@@ -3,9 +3,9 @@
 use std::time::{Duration, Instant};
 
 use local_postgres::SessionProxy;
-use message_store::postgres::Config;
+use message_store::postgres::{Config, PostgresStore};
 use message_store::{
-    Category, ExpectedVersion, GlobalPosition, MessageStore as _, SubscribeOptions,
+    Category, ExpectedVersion, GlobalPosition, Listener, MessageStore as _, SubscribeOptions,
 };
 use tokio::task::JoinSet;
 use tokio::time::timeout;
@@ -87,4 +87,41 @@ async fn deaf_listener_is_replaced() {
     }
     store.close().await;
     direct.close().await;
+}
+
+/// The state of the listener, once it is lost or hears.
+async fn listener_once(store: &PostgresStore, is_lost: bool) -> Listener {
+    let state = async {
+        loop {
+            let listener = store.stats().listener.expect("there is one");
+            if listener.lost_since.is_some() == is_lost {
+                return listener;
+            }
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    };
+    timeout(NOTICED, state).await.expect("the state changes")
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn stats_and_health_tell_whether_the_listener_hears() {
+    let (database, direct) = fresh_store().await;
+    direct.close().await;
+    let proxy = SessionProxy::start(database.url()).await;
+    let store = connect(Config::new(proxy.url())).await;
+    assert_eq!(store.stats().listener, None);
+    let _notifications = store.notifications();
+    assert_eq!(listener_once(&store, false).await.replacements, 0);
+
+    proxy.silence_new(true);
+    proxy.silence();
+    let since = listener_once(&store, true).await.lost_since.unwrap();
+    assert!(since.elapsed().unwrap() < NOTICED);
+    proxy.silence_new(false);
+    let replaced = listener_once(&store, false).await;
+    assert_eq!(replaced.replacements, 1);
+    let health = store.health().await.unwrap();
+    assert_eq!(health.listener, Some(replaced));
+    store.close().await;
+    assert_eq!(store.stats().listener, None);
 }

@@ -4,6 +4,7 @@ mod busy;
 mod columns;
 mod crash;
 mod durability;
+mod events;
 mod file;
 mod memory;
 mod moved;

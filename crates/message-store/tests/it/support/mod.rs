@@ -1,5 +1,6 @@
 //! Helpers of all tests. Helpers for one backend are in the backend's module.
 
+pub(crate) mod log;
 pub(crate) mod place;
 pub(crate) mod postgres;
 #[cfg(unix)]

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use dcb_core::postgres::PostgresStore;
-use dcb_core::{Error, EventStore as _, Query, ReadOptions, SubscribeOptions};
+use dcb_core::{Error, EventStore as _, Listener, Query, ReadOptions, SubscribeOptions};
 use futures_util::future::{join, join_all};
 use local_postgres::SessionProxy;
 use tokio::time::timeout;
@@ -214,4 +214,44 @@ async fn subscription_goes_on_once_connections_work_again() {
     second.expect("it is delivered").unwrap().unwrap();
     store.close().await;
     direct.close().await;
+}
+
+/// The state of the listener, once it is lost or hears.
+async fn listener_once(store: &PostgresStore, is_lost: bool) -> Listener {
+    let state = async {
+        loop {
+            let listener = store.stats().listener.expect("there is one");
+            if listener.lost_since.is_some() == is_lost {
+                return listener;
+            }
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    };
+    timeout(NOTICED, state).await.expect("the state changes")
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn stats_and_health_tell_whether_the_listener_hears() {
+    let log = fresh_log().await;
+    let proxy = SessionProxy::start(&log.url).await;
+    let mut through = log.clone();
+    through.url = proxy.url().to_owned();
+    let store = connect(&through).await;
+    assert_eq!(store.stats().listener, None);
+    let mut events = store.subscribe(Query::all(), None, SubscribeOptions::new());
+    store.append(tagged("a")).await.unwrap();
+    in_time(events.next()).await.unwrap().unwrap();
+    assert_eq!(listener_once(&store, false).await.replacements, 0);
+
+    proxy.silence_new(true);
+    proxy.silence();
+    let since = listener_once(&store, true).await.lost_since.unwrap();
+    assert!(since.elapsed().unwrap() < NOTICED);
+    proxy.silence_new(false);
+    let replaced = listener_once(&store, false).await;
+    assert_eq!(replaced.replacements, 1);
+    let health = in_time(store.health()).await.unwrap();
+    assert_eq!(health.listener, Some(replaced));
+    store.close().await;
+    assert_eq!(store.stats().listener, None);
 }

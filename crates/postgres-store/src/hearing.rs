@@ -1,0 +1,106 @@
+use std::sync::Arc;
+use std::time::{Instant, SystemTime};
+
+use parking_lot::Mutex;
+use sqlx::Error;
+
+use crate::limiter::Limiter;
+
+/// Whether a store's listener hears. The task that listens reports each session, and the store asks.
+/// Logs a session that is lost or replaced. Cheap to clone; clones share the state.
+#[derive(Clone, Debug)]
+pub struct Hearing {
+    shared: Arc<Shared>,
+}
+
+#[derive(Debug)]
+struct Shared {
+    channel: String,
+    /// `None` while nothing listens.
+    state: Mutex<Option<State>>,
+    limiter: Limiter,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct State {
+    lost_since: Option<SystemTime>,
+    sessions: u64,
+    /// When the loss was logged. Clocks of the system jump, so this one is monotonic.
+    told: Option<Instant>,
+}
+
+impl Hearing {
+    /// Nothing listens on this channel yet.
+    pub fn new(channel: &str) -> Self {
+        Self {
+            shared: Arc::new(Shared {
+                channel: channel.to_owned(),
+                state: Mutex::default(),
+                limiter: Limiter::default(),
+            }),
+        }
+    }
+
+    /// The task that listens has started. It hears nothing yet.
+    pub fn starts(&self) {
+        let mut state = self.shared.state.lock();
+        let before = state.unwrap_or_default();
+        *state = Some(State {
+            lost_since: Some(SystemTime::now()),
+            ..before
+        });
+    }
+
+    /// A session listens.
+    pub fn hears(&self) {
+        let told = self.change(|state| {
+            state.lost_since = None;
+            state.sessions += 1;
+            state.told.take()
+        });
+        if let Some(told) = told.flatten() {
+            let channel = &self.shared.channel;
+            tracing::info!(channel, after = ?told.elapsed(), "the listener was replaced");
+        }
+    }
+
+    /// The session was lost, or none could be opened.
+    pub fn lost(&self, cause: &Error) {
+        let Shared {
+            channel, limiter, ..
+        } = &*self.shared;
+        let admitted = self.change(|state| {
+            state.lost_since.get_or_insert_with(SystemTime::now);
+            if state.told.is_some() {
+                return None;
+            }
+            let admitted = limiter.admit()?;
+            state.told = Some(Instant::now());
+            Some(admitted)
+        });
+        if let Some(suppressed) = admitted.flatten() {
+            tracing::warn!(
+                channel,
+                %cause,
+                suppressed,
+                "the listener is lost: writes of other processes arrive with the next poll"
+            );
+        }
+    }
+
+    /// Nothing listens any more.
+    pub fn stops(&self) {
+        *self.shared.state.lock() = None;
+    }
+
+    /// Since when no session hears (`None` while one does), and how many sessions took the place of
+    /// a lost one. `None` while nothing listens.
+    pub fn report(&self) -> Option<(Option<SystemTime>, u64)> {
+        let state = (*self.shared.state.lock())?;
+        Some((state.lost_since, state.sessions.saturating_sub(1)))
+    }
+
+    fn change<T>(&self, change: impl FnOnce(&mut State) -> T) -> Option<T> {
+        self.shared.state.lock().as_mut().map(change)
+    }
+}
