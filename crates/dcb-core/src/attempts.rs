@@ -7,7 +7,7 @@ use tokio::time::sleep;
 
 use crate::lane::{Answer, Outcome, pause};
 use crate::until::until;
-use crate::{Append, Appended, Decided, Error, EventStore, Position};
+use crate::{Append, Appended, Decided, Error, EventStore, Metrics, Position};
 
 pub(crate) struct Attempts {
     made: u32,
@@ -17,6 +17,7 @@ pub(crate) struct Attempts {
     deadline: Instant,
     /// The position of the last conflict.
     conflict: Option<Position>,
+    metrics: Metrics,
 }
 
 impl Attempts {
@@ -24,7 +25,7 @@ impl Attempts {
     pub(crate) const PERMIT_PAUSE: Duration = Duration::from_millis(1);
 
     /// Without `max`, attempts are made until the time limit.
-    pub(crate) fn new(max: Option<u32>, limit: Duration) -> Self {
+    pub(crate) fn new(max: Option<u32>, limit: Duration, metrics: Metrics) -> Self {
         let begun = Instant::now();
         Self {
             made: 0,
@@ -33,6 +34,7 @@ impl Attempts {
             begun,
             deadline: begun + limit,
             conflict: None,
+            metrics,
         }
     }
 
@@ -136,12 +138,16 @@ impl Attempts {
         let is_last = self.max.is_some_and(|max| self.made >= max);
         match is_last || !self.are_in_time() {
             true => Err(self.exhausted()),
-            false => Ok(()),
+            false => {
+                self.metrics.decides_again();
+                Ok(())
+            }
         }
     }
 
     fn decided(&mut self, appended: Option<Appended>) -> Decided {
         self.made += 1;
+        self.metrics.decided(appended.is_some());
         Decided {
             appended,
             attempts: self.made,
@@ -149,6 +155,7 @@ impl Attempts {
     }
 
     pub(crate) fn exhausted(&self) -> Error {
+        self.metrics.gave_up();
         match self.conflict {
             Some(position) => Error::RetriesExhausted {
                 attempts: self.made,

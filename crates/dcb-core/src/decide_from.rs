@@ -54,7 +54,7 @@ impl<A: Projection, B: Projection> DecisionModel<(A, B)> {
         V: Into<Vec<Event>>,
         E: From<Error>,
     {
-        let mut attempts = self.attempts();
+        let mut attempts = self.attempts(store.metrics());
         loop {
             let appended = match decide(&read.0.state, &read.1.state).map(Into::<Vec<Event>>::into)
             {

@@ -21,7 +21,7 @@
 ///
 ///     dcb_core::forward_event_store! { self { Self(store) => store }
 ///         query_stream query head count extent exists tracked commands
-///         projection_limit lanes outage notifications health stats close
+///         projection_limit lanes outage notifications metrics health stats close
 ///     }
 /// }
 /// ```
@@ -30,7 +30,7 @@ macro_rules! forward_event_store {
     ($self:ident $arms:tt) => {
         $crate::forward_event_store! { $self $arms
             submit query_stream query head count extent exists tracked commands
-            projection_limit lanes outage notifications health stats close
+            projection_limit lanes outage notifications metrics health stats close
         }
     };
     ($self:ident $arms:tt $($method:ident)+) => {
@@ -115,6 +115,11 @@ macro_rules! forward_event_store {
     (@notifications $self:ident $arms:tt) => {
         fn notifications(&$self) -> $crate::Notifications {
             $crate::forward_event_store!(@call $self $arms notifications ())
+        }
+    };
+    (@metrics $self:ident $arms:tt) => {
+        fn metrics(&$self) -> $crate::Metrics {
+            $crate::forward_event_store!(@call $self $arms metrics ())
         }
     };
     (@health $self:ident $arms:tt) => {

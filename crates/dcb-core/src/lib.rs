@@ -22,6 +22,7 @@ mod lane;
 mod limits;
 mod listener;
 mod memory;
+mod metrics;
 pub mod ndjson;
 mod position;
 mod projection;
@@ -64,6 +65,7 @@ pub use lane::{Lanes, Turn};
 pub use limits::Limits;
 pub use listener::Listener;
 pub use memory::MemoryStore;
+pub use metrics::Metrics;
 pub use position::Position;
 pub use projection::{
     Projected, Projection, ProjectionLimit, ProjectionPermit, ProjectionStream, Projector,

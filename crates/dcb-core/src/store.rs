@@ -6,8 +6,9 @@ use std::time::{Duration, Instant};
 use crate::extent::Span;
 use crate::{
     AppendCondition, Bookmark, Command, Error, Event, EventStream, Events, Extent, Health, Lanes,
-    Notifications, Position, Progress, Projected, Projection, ProjectionLimit, ProjectionStream,
-    Query, ReadOptions, RecordedCommand, Stats, SubscribeOptions, Subscription, Tracking, wait,
+    Metrics, Notifications, Position, Progress, Projected, Projection, ProjectionLimit,
+    ProjectionStream, Query, ReadOptions, RecordedCommand, Stats, SubscribeOptions, Subscription,
+    Tracking, wait,
 };
 
 /// Events to append in one commit, with the conditions under which the commit may happen.
@@ -431,6 +432,23 @@ pub trait EventStore: Send + Sync {
         Notifications::none()
     }
 
+    /// Where the decisions and followers of this store are recorded. By default they are not.
+    ///
+    /// ```
+    /// # use dcb_core::{EventStore, MemoryStore, Metrics};
+    /// # struct CourseStore { log: MemoryStore }
+    /// impl CourseStore {
+    ///     // The body of `metrics` in `impl EventStore for CourseStore`, which wraps another store.
+    ///     fn metrics(&self) -> Metrics {
+    ///         self.log.metrics()
+    ///     }
+    /// }
+    /// # CourseStore { log: MemoryStore::new() }.metrics();
+    /// ```
+    fn metrics(&self) -> Metrics {
+        Metrics::default()
+    }
+
     /// Checks that the database answers, for reads and for appends.
     ///
     /// ```
@@ -506,7 +524,7 @@ pub trait EventStore: Send + Sync {
         Self: Clone + Sized + 'static,
     {
         let after = after.into();
-        let progress = Progress::at(Bookmark::position_of(after));
+        let progress = Progress::at(Bookmark::position_of(after), &self.metrics());
         Subscription::new(self.clone(), query, after, options, progress)
     }
 

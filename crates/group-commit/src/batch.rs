@@ -6,6 +6,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::pin;
 use std::task::{Poll, Waker};
 
+use meter::Timer;
+
 use crate::Outcome;
 use crate::commit::{Commit, CommitError};
 use crate::error::SubmitError;
@@ -34,6 +36,13 @@ impl<C: Commit> Batch<C> {
         match self {
             Self::Alone(..) => 1,
             Self::Many(requests, _) => requests.len(),
+        }
+    }
+
+    fn callers(&self) -> &[CallerOf<C>] {
+        match self {
+            Self::Alone(_, caller) => std::slice::from_ref(caller),
+            Self::Many(_, callers) => callers,
         }
     }
 
@@ -131,6 +140,10 @@ impl<C: Commit> Settled<C> {
 /// commit before it delivers the outcomes.
 pub(crate) async fn settle<C: Commit>(committer: &C, mut batch: Batch<C>) -> Settled<C> {
     let mut later = Vec::new();
+    if let Some(meter) = committer.meter() {
+        let arrived = batch.callers().iter().map(Caller::arrived);
+        arrived.for_each(|arrived| meter.left_queue(arrived));
+    }
     loop {
         let verdicts = commit(committer, &mut batch).await;
         if let Err(SubmitError::Refused(_)) = verdicts
@@ -154,8 +167,9 @@ async fn commit<C: Commit>(
     batch: &mut Batch<C>,
 ) -> Result<Vec<C::Verdict>, SubmitError<C::Error>> {
     let requests = batch.requests();
+    let expected = requests.len();
+    let begun = Timer::start();
     let checked = async {
-        let expected = requests.len();
         let result = committer.commit(requests).await;
         if let Ok(verdicts) = &result {
             assert_eq!(
@@ -166,7 +180,11 @@ async fn commit<C: Commit>(
         }
         result
     };
-    match catch_panic(checked).await {
+    let result = catch_panic(checked).await;
+    if let Some(meter) = committer.meter() {
+        meter.committed(begun, expected);
+    }
+    match result {
         Some(result) => result.map_err(|error| match error {
             CommitError::Refused(error) => SubmitError::Refused(error),
             CommitError::Failed(error) => SubmitError::Failed(error),

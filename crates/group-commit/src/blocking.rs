@@ -5,6 +5,8 @@ use std::sync::Arc;
 use std::task::{Context, Poll, Wake, Waker};
 use std::time::Instant;
 
+use meter::QueueMeter;
+
 use crate::batch::{SlotOf, outcome_so_far, settle};
 use crate::commit::{Commit, CommitBlocking, CommitError};
 use crate::error::SubmitError;
@@ -167,6 +169,10 @@ impl<C: CommitBlocking> Commit for OnCallersThread<C> {
 
     fn size_bytes(&self, request: &C::Request) -> usize {
         self.0.size_bytes(request)
+    }
+
+    fn meter(&self) -> Option<&QueueMeter> {
+        self.0.meter()
     }
 
     async fn commit(

@@ -1,5 +1,7 @@
 use std::future::Future;
 
+use meter::QueueMeter;
+
 /// Writes batches of requests for an async [`Queue`](crate::Queue).
 pub trait Commit: Send + Sync + 'static {
     /// A request. The queue owns it while it is queued and in flight.
@@ -11,6 +13,12 @@ pub trait Commit: Send + Sync + 'static {
 
     /// The size of `request` in bytes, for [`Limits`](crate::Limits). Called once per request.
     fn size_bytes(&self, request: &Self::Request) -> usize;
+
+    /// Where the queue records its waits and commits; `None` for nowhere.
+    #[inline]
+    fn meter(&self) -> Option<&QueueMeter> {
+        None
+    }
 
     /// Commits `batch` and returns one verdict per request, in the same order.
     ///
@@ -43,6 +51,12 @@ pub trait CommitBlocking: Send + Sync + 'static {
 
     /// The size of `request` in bytes, for [`Limits`](crate::Limits). Called once per request.
     fn size_bytes(&self, request: &Self::Request) -> usize;
+
+    /// Where the queue records its waits and commits; `None` for nowhere.
+    #[inline]
+    fn meter(&self) -> Option<&QueueMeter> {
+        None
+    }
 
     /// Commits `batch`, under the same contract as [`Commit::commit`].
     ///

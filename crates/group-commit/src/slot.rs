@@ -3,6 +3,8 @@
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
+use meter::Timer;
+
 use crate::error::SubmitError;
 use crate::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -27,12 +29,19 @@ pub(crate) enum Notice<V, E> {
 
 /// The committing side of a slot. Dropping it without an outcome gives the caller `OutcomeUnknown`,
 /// so a commit that is dropped half-way leaves no caller waiting.
-pub(crate) struct Caller<V, E>(Option<Arc<Slot<V, E>>>);
+pub(crate) struct Caller<V, E> {
+    slot: Option<Arc<Slot<V, E>>>,
+    arrived: Timer,
+}
 
 /// Both sides of a new slot.
 pub(crate) fn slot<V, E>() -> (Caller<V, E>, Arc<Slot<V, E>>) {
     let slot = Arc::new(Slot(Mutex::new(Phase::Waiting(None))));
-    (Caller(Some(Arc::clone(&slot))), slot)
+    let caller = Caller {
+        slot: Some(Arc::clone(&slot)),
+        arrived: Timer::start(),
+    };
+    (caller, slot)
 }
 
 impl<V, E> Slot<V, E> {
@@ -91,18 +100,23 @@ fn take_decided<V, E>(phase: &mut Phase<V, E>) -> Option<Result<V, SubmitError<E
 impl<V, E> Caller<V, E> {
     /// Gives the caller its outcome. Returns the waker to wake.
     pub(crate) fn decide(mut self, outcome: Result<V, SubmitError<E>>) -> Option<Waker> {
-        self.0.take()?.set_phase(Phase::Decided(outcome))
+        self.slot.take()?.set_phase(Phase::Decided(outcome))
     }
 
     /// Calls the caller to commit the next batch. Returns the waker to wake.
     pub(crate) fn call_to_lead(&self) -> Option<Waker> {
-        self.0.as_ref()?.set_phase(Phase::Called)
+        self.slot.as_ref()?.set_phase(Phase::Called)
+    }
+
+    /// The time of the call.
+    pub(crate) fn arrived(&self) -> Timer {
+        self.arrived
     }
 }
 
 impl<V, E> Drop for Caller<V, E> {
     fn drop(&mut self) {
-        if let Some(slot) = self.0.take() {
+        if let Some(slot) = self.slot.take() {
             let unknown = Phase::Decided(Err(SubmitError::OutcomeUnknown));
             if let Some(waker) = slot.set_phase(unknown) {
                 waker.wake();

@@ -5,9 +5,9 @@ use std::time::SystemTime;
 use crate::subscription::Source;
 use crate::{
     Bookmark, Category, CategoryInfo, CategoryRead, ConsumerGroup, Error, ExpectedVersion,
-    GlobalPosition, Health, ListStreams, Message, Notifications, Position, RecordedMessage, Start,
-    Stats, StoreInfo, StreamInfo, StreamName, StreamRead, StreamWrite, SubscribeOptions,
-    Subscription, Written,
+    GlobalPosition, Health, ListStreams, Message, Metrics, Notifications, Position,
+    RecordedMessage, Start, Stats, StoreInfo, StreamInfo, StreamName, StreamRead, StreamWrite,
+    SubscribeOptions, Subscription, Written,
 };
 
 /// Stores messages in streams. A read returns one stream or all streams of a category.
@@ -676,6 +676,22 @@ pub trait MessageStore: Send + Sync {
         Subscription::new(self.clone(), source, options)
     }
 
+    /// Where the subscriptions of this store are recorded. By default they are not.
+    ///
+    /// ```
+    /// # use message_store::{Error, MessageStore, Metrics};
+    /// # struct OrderStore<S> { messages: S }
+    /// impl<S: MessageStore> OrderStore<S> {
+    ///     // The body of `metrics` in `impl MessageStore for OrderStore`, which wraps another store.
+    ///     fn metrics(&self) -> Metrics {
+    ///         self.messages.metrics()
+    ///     }
+    /// }
+    /// ```
+    fn metrics(&self) -> Metrics {
+        Metrics::default()
+    }
+
     /// Checks that the database answers.
     ///
     /// ```
@@ -776,6 +792,10 @@ macro_rules! forward_message_store {
 
         fn notifications(&$self) -> $crate::Notifications {
             $crate::store::call!($self $arms notifications ())
+        }
+
+        fn metrics(&$self) -> $crate::Metrics {
+            $crate::store::call!($self $arms metrics ())
         }
 
         fn stats(&$self) -> $crate::Stats {

@@ -1,6 +1,7 @@
 use std::collections::VecDeque;
 use std::time::Duration;
 
+use crate::following::Following;
 use crate::{
     Bookmark, Category, CategoryRead, ConsumerGroup, Error, GlobalPosition, MessageStore,
     Notifications, RecordedMessage, Start, StreamName, StreamRead,
@@ -98,6 +99,7 @@ pub struct Subscription<S> {
     /// already returned. The next read starts after it, so it does not scan the messages of other
     /// members again.
     scanned: Option<Bookmark>,
+    following: Following,
     /// Why the subscription has ended.
     end: Option<Error>,
 }
@@ -115,6 +117,7 @@ impl<S: MessageStore> Subscription<S> {
             // Subscribe to hints before the first read, so that a write in between wakes the
             // subscription.
             notifications: store.notifications(),
+            following: Following::new(store.metrics()),
             store,
             source,
             options,
@@ -139,6 +142,7 @@ impl<S: MessageStore> Subscription<S> {
             if let Some(message) = self.try_next().await? {
                 return Ok(message);
             }
+            self.following.waits();
             let hint = self.notifications.changed();
             // Read again in either case: after a hint, and after a timeout, as hints can get lost.
             let _ = tokio::time::timeout(self.options.poll_interval, hint).await;
@@ -191,17 +195,40 @@ impl<S: MessageStore> Subscription<S> {
         }
         // A page of no messages: only the check of the reader's place.
         self.read(0).await?;
+        let next = match &self.source {
+            Source::Category(start, ..) => self.past_scanned(*start).next.get(),
+            Source::Stream(read, _) => read.position.get(),
+        };
+        Ok(self.end().await?.saturating_sub(next))
+    }
+
+    /// The position of the next message that is written to the log, or to the stream.
+    async fn end(&self) -> Result<u64, Error> {
         Ok(match &self.source {
-            Source::Category(start, ..) => {
-                let head = self.store.head().await?.map_or(0, GlobalPosition::get);
-                (head + 1).saturating_sub(self.past_scanned(*start).next.get())
-            }
-            Source::Stream(read, stream) => {
+            // Global positions begin at 1.
+            Source::Category(..) => self.store.head().await?.map_or(0, GlobalPosition::get) + 1,
+            Source::Stream(_, stream) => {
                 let version = self.store.stream_version(stream).await?;
-                let end = version.map_or(0, |version| version.get() + 1);
-                end.saturating_sub(read.position.get())
+                version.map_or(0, |version| version.get() + 1)
             }
         })
+    }
+
+    /// Records how many positions come after this page.
+    async fn record_lag(&mut self, page: &[RecordedMessage]) {
+        if (page.len() as u64) < self.options.batch_size.max(1) {
+            return self.following.record_lag(0);
+        }
+        if let Some(last) = page.last().filter(|_| self.following.looks()) {
+            let next = match &self.source {
+                Source::Category(..) => last.global_position().get() + 1,
+                Source::Stream(..) => last.position().get() + 1,
+            };
+            // Without an answer the old lag stays. The next read tells of the error.
+            if let Ok(end) = self.end().await {
+                self.following.record_lag(end.saturating_sub(next));
+            }
+        }
     }
 
     async fn next_page(&mut self) -> Result<Vec<RecordedMessage>, Error> {
@@ -211,6 +238,9 @@ impl<S: MessageStore> Subscription<S> {
         let page = self.read_on().await;
         if let Err(end @ (Error::PastReplaced { .. } | Error::AfterBeyondHead { .. })) = &page {
             self.end = Some(end.clone());
+        }
+        if let Ok(page) = &page {
+            self.record_lag(page).await;
         }
         page
     }

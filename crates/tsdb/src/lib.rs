@@ -42,6 +42,7 @@ mod matcher;
 #[cfg(feature = "wire")]
 mod merge;
 mod metadata;
+mod meters;
 mod metrics;
 mod options;
 mod pattern;

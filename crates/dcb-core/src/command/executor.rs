@@ -79,7 +79,7 @@ impl<S: EventStore> CommandExecutor<S> {
         F: Future<Output = Result<Append, E>>,
         E: From<Error>,
     {
-        let mut attempts = Attempts::new(self.max_attempts, self.time_limit);
+        let mut attempts = Attempts::new(self.max_attempts, self.time_limit, self.store.metrics());
         // The first attempt shows the boundary. From the second on, the command has its turn there.
         let mut turn = None;
         loop {

@@ -10,7 +10,7 @@ use own::read_in_crowd;
 
 use crate::attempts::Attempts;
 use crate::lane::{Decision, Lanes};
-use crate::{Append, Appended, Error, Event, EventStore, Projected, Projection};
+use crate::{Append, Appended, Error, Event, EventStore, Metrics, Projected, Projection};
 
 /// Reads the state that a decision depends on, decides, and appends on condition that the state has
 /// not changed. After a conflict it starts over, until a time limit.
@@ -114,8 +114,8 @@ impl<P, O> DecisionModel<P, O> {
         self
     }
 
-    pub(crate) fn attempts(&self) -> Attempts {
-        Attempts::new(self.max_attempts, self.time_limit)
+    pub(crate) fn attempts(&self, metrics: Metrics) -> Attempts {
+        Attempts::new(self.max_attempts, self.time_limit, metrics)
     }
 }
 
@@ -198,7 +198,7 @@ impl<P: Projection, O: Own> DecisionModel<P, O> {
         V: Into<Vec<Event>>,
         E: From<Error>,
     {
-        let mut attempts = self.attempts();
+        let mut attempts = self.attempts(store.metrics());
         loop {
             let read = async {
                 let (own, conditions) = self.own.read(store).await?;
@@ -227,7 +227,7 @@ impl<P: Projection, O: Own> DecisionModel<P, O> {
     {
         self.projection.check()?;
         let reads = self.projection.reads();
-        let mut attempts = self.attempts();
+        let mut attempts = self.attempts(store.metrics());
         let seat = lanes.enter(&reads);
         loop {
             let reach = async {

@@ -58,7 +58,9 @@ pub(crate) use pause::pause;
 pub(crate) use state::{Next, Start};
 use state::{Purpose, Settled, State};
 
-use crate::{Append, Appended, Bookmark, Error, Query, Reads, SequencedEvent};
+use meter::Share;
+
+use crate::{Append, Appended, Bookmark, Error, Metrics, Query, Reads, SequencedEvent};
 
 /// The lanes of a store: one for each boundary on which a decision is under way.
 ///
@@ -68,6 +70,7 @@ use crate::{Append, Appended, Bookmark, Error, Query, Reads, SequencedEvent};
 #[derive(Clone, Default)]
 pub struct Lanes {
     by_reads: Arc<ByReads>,
+    metrics: Metrics,
 }
 
 #[derive(Default)]
@@ -98,6 +101,14 @@ impl Lanes {
     /// Creates the lanes of a store.
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// Creates the lanes of a store whose decisions are recorded.
+    pub(crate) fn measured(metrics: Metrics) -> Self {
+        Self {
+            metrics,
+            ..Self::default()
+        }
     }
 
     /// The number of boundaries on which a decision is under way.
@@ -176,6 +187,7 @@ impl Lanes {
             lane,
             called: Instant::now(),
             ticket: AtomicU64::new(ticket),
+            _counted: self.metrics.enters_lane(),
         }
     }
 }
@@ -271,6 +283,7 @@ pub(crate) struct Seat {
     pub(crate) lane: Arc<Lane>,
     called: Instant,
     ticket: AtomicU64,
+    _counted: Share,
 }
 
 impl Seat {

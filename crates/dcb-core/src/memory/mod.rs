@@ -6,8 +6,8 @@ use std::time::SystemTime;
 
 use self::log::Log;
 use crate::{
-    Append, Appended, Error, EventStore, EventStream, Health, Lanes, Limits, Notifications,
-    Notifier, Position, ProjectionLimit, Query, ReadOptions, RecordedCommand, Stats,
+    Append, Appended, Error, EventStore, EventStream, Health, Lanes, Limits, Metrics,
+    Notifications, Notifier, Position, ProjectionLimit, Query, ReadOptions, RecordedCommand, Stats,
 };
 
 /// A store in memory: a list behind a lock, written to be obviously correct rather than fast.
@@ -15,13 +15,28 @@ use crate::{
 /// Every read and every condition scans the whole log, and a read copies the events it returns. Use
 /// it in tests. The conformance suite uses it as the oracle for other backends. Clones share one
 /// log.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct MemoryStore {
     limits: Limits,
     projections: Arc<ProjectionLimit>,
     lanes: Lanes,
     log: Arc<Mutex<Log>>,
     signal: Notifier,
+    metrics: Metrics,
+}
+
+impl Default for MemoryStore {
+    fn default() -> Self {
+        let metrics = Metrics::new("memory", "memory");
+        Self {
+            limits: Limits::default(),
+            projections: Arc::default(),
+            lanes: Lanes::measured(metrics.clone()),
+            log: Arc::default(),
+            signal: Notifier::default(),
+            metrics,
+        }
+    }
 }
 
 impl MemoryStore {
@@ -62,7 +77,14 @@ impl MemoryStore {
         recorded_at: SystemTime,
     ) -> Result<Appended, Error> {
         self.limits.check(&append)?;
-        let appended = self.log()?.submit(append, recorded_at)?;
+        let _waiting = self.metrics.append_begins();
+        let mut log = self.log()?;
+        let before = log.stats.events;
+        let appended = log.submit(append, recorded_at);
+        self.metrics.committed(log.stats.events - before);
+        drop(log);
+        self.metrics.append_ended(&appended);
+        let appended = appended?;
         // Announce after the lock is released, so that the woken readers don't wait for it.
         self.signal.notify();
         Ok(appended)
@@ -93,6 +115,7 @@ impl EventStore for MemoryStore {
         options: ReadOptions,
     ) -> Result<EventStream, Error> {
         // Hold the lock for both reads, so that the events and the head are from one snapshot.
+        let _read = self.metrics.reads().reading();
         let mut log = self.log()?;
         log.stats.reads += 1;
         let events = log.read(query, options)?;
@@ -134,6 +157,10 @@ impl EventStore for MemoryStore {
 
     fn notifications(&self) -> Notifications {
         self.signal.notifications()
+    }
+
+    fn metrics(&self) -> Metrics {
+        self.metrics.clone()
     }
 
     async fn health(&self) -> Result<Health, Error> {

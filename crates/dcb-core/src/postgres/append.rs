@@ -21,7 +21,13 @@ impl PostgresStore {
     ) -> impl Future<Output = Result<Appended, Error>> + Send {
         let checked = self.shared.config.limits.check(&append);
         let request = checked.map(|()| Request::new(append));
-        async move { self.commit_request(request?).await }
+        async move {
+            let (metrics, request) = (&self.shared.counters.metrics, request?);
+            let _waiting = metrics.append_begins();
+            let ended = self.commit_request(request).await;
+            metrics.append_ended(&ended);
+            ended
+        }
     }
 
     async fn commit_request(&self, mut request: Arc<Request>) -> Result<Appended, Error> {

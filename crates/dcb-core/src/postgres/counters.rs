@@ -2,10 +2,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::request::{Request, Verdict};
+use crate::Metrics;
 
 /// The counters behind [`Stats`](crate::Stats).
 #[derive(Debug, Default)]
 pub(super) struct Counters {
+    pub(super) metrics: Metrics,
     pub(super) commits: AtomicU64,
     pub(super) appends: AtomicU64,
     pub(super) events: AtomicU64,
@@ -15,6 +17,14 @@ pub(super) struct Counters {
 }
 
 impl Counters {
+    /// Counters of a store with these metrics.
+    pub(super) fn new(metrics: Metrics) -> Self {
+        Self {
+            metrics,
+            ..Self::default()
+        }
+    }
+
     /// Counts a batch that the server has answered.
     pub(super) fn committed(&self, batch: &[Arc<Request>], verdicts: &[Verdict]) {
         let (mut appends, mut events) = (0, 0);
@@ -27,5 +37,6 @@ impl Counters {
         self.commits.fetch_add(1, Ordering::Relaxed);
         self.appends.fetch_add(appends, Ordering::Relaxed);
         self.events.fetch_add(events, Ordering::Relaxed);
+        self.metrics.committed(events);
     }
 }

@@ -58,7 +58,7 @@ impl Readers {
         let session = server.reader(config.read_timeout);
         let limits = Limits::new(config.read_connections, session.limit);
         Self {
-            pool: Pool::new(session.hosts, limits),
+            pool: Pool::metered(session.hosts, limits, counters.metrics.reads().clone()),
             counters,
             read_timeout: session.limit,
             head: Arc::default(),

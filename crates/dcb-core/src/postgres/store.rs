@@ -22,8 +22,8 @@ use super::writer::Writer;
 use crate::extent::Span;
 use crate::wait::wait_for;
 use crate::{
-    Append, Appended, Error, EventStore, EventStream, Events, Extent, Health, Lanes, Notifications,
-    Position, ProjectionLimit, Query, ReadOptions, RecordedCommand, Stats,
+    Append, Appended, Error, EventStore, EventStream, Events, Extent, Health, Lanes, Metrics,
+    Notifications, Position, ProjectionLimit, Query, ReadOptions, RecordedCommand, Stats,
 };
 
 /// The settings that decide whether a commit survives a crash of the server's machine.
@@ -93,10 +93,12 @@ impl PostgresStore {
     /// if the first or the last event lacks its keys.
     pub async fn connect(config: Config) -> Result<Self, Error> {
         // In a task, because the installation locks out other installers.
-        in_task(Self::install_and_connect(config)).await
+        // The handles are made here, because a recorder may be installed for this thread only.
+        let metrics = Metrics::new("postgres", &config.schema);
+        in_task(Self::install_and_connect(config, metrics)).await
     }
 
-    async fn install_and_connect(config: Config) -> Result<Self, Error> {
+    async fn install_and_connect(config: Config, metrics: Metrics) -> Result<Self, Error> {
         let schema = schema(&config.schema)?;
         let server = session::primary(&config)?;
         let replicas = session::replicas(&config)?;
@@ -105,7 +107,7 @@ impl PostgresStore {
             &schema.quoted(),
             config.transaction_pooling,
         ));
-        let counters = Arc::new(Counters::default());
+        let counters = Arc::new(Counters::new(metrics.clone()));
         let readers = |server: &Server| Readers::new(&config, server, Arc::clone(&counters));
         let primary = readers(&server);
         let of_replica = |replica: &Server| {
@@ -132,7 +134,7 @@ impl PostgresStore {
             counters,
             listener,
             projections,
-            lanes: Lanes::new(),
+            lanes: Lanes::measured(metrics),
         };
         let shared = Arc::new(shared);
         tokio::spawn(keep_alive(Arc::downgrade(&shared)));
@@ -296,6 +298,10 @@ impl EventStore for PostgresStore {
     fn notifications(&self) -> Notifications {
         self.shared.listener.start();
         self.shared.listener.signal().notifications()
+    }
+
+    fn metrics(&self) -> Metrics {
+        self.shared.counters.metrics.clone()
     }
 
     async fn health(&self) -> Result<Health, Error> {

@@ -14,6 +14,7 @@ use std::sync::atomic::Ordering;
 
 use futures_util::future::join;
 use group_commit::{Commit, CommitError};
+use meter::QueueMeter;
 use postgres_store::{Column, Element, Failure, WriterConnection, deadline_after, failure};
 use sqlx::Row as _;
 use sqlx::postgres::PgRow;
@@ -233,6 +234,7 @@ impl Writer {
                         self.counters
                             .lost_connections
                             .fetch_add(1, Ordering::Relaxed);
+                        self.counters.metrics.lost_writer();
                         session.connection.mark_lost();
                         let resolved = self.resolve(&mut session.connection, batch).await;
                         resolved.map_err(|failed| CommitError::Unknown(error(&failed)))
@@ -379,6 +381,10 @@ impl Commit for Writer {
 
     fn size_bytes(&self, request: &Arc<Request>) -> usize {
         request.size_bytes()
+    }
+
+    fn meter(&self) -> Option<&QueueMeter> {
+        Some(self.counters.metrics.queue())
     }
 
     async fn commit(&self, batch: &mut [Arc<Request>]) -> Result<Vec<Verdict>, CommitError<Error>> {

@@ -47,11 +47,11 @@ where
     /// Creates a runner that applies the events of `query` in `store` to `model`.
     pub fn new(store: S, query: Query, model: M) -> Self {
         Self {
+            progress: Progress::at(None, &store.metrics()),
             store,
             query,
             model,
             options: SubscribeOptions::new(),
-            progress: Progress::at(None),
         }
     }
 
@@ -138,7 +138,7 @@ where
     pub async fn rebuild(&mut self) -> Result<Option<Position>, Error> {
         let mut backoff = Backoff::default();
         while let Err(error) = self.model.reset().await {
-            pause_if_transient(&self.progress, error, &mut backoff).await?;
+            self.pause_if_transient(error, &mut backoff).await?;
         }
         self.catch_up().await
     }
@@ -211,7 +211,7 @@ where
     ) -> Result<(), Error> {
         let mut backoff = Backoff::default();
         while let Err(error) = self.model.apply(Arc::clone(batch), stored).await {
-            pause_if_transient(&self.progress, error, &mut backoff).await?;
+            self.pause_if_transient(error, &mut backoff).await?;
         }
         self.progress.set_apply_outage(None);
         self.progress.set_position(Some(batch.through.position));
@@ -223,12 +223,23 @@ where
         let stored = loop {
             match self.model.checkpoint().await {
                 Ok(checkpoint) => break checkpoint,
-                Err(error) => pause_if_transient(&self.progress, error, &mut backoff).await?,
+                Err(error) => self.pause_if_transient(error, &mut backoff).await?,
             }
         };
         self.progress.set_apply_outage(None);
         self.progress.set_position(Bookmark::position_of(stored));
         Ok(stored)
+    }
+
+    /// Pauses before a retry after a transient error; returns any other error.
+    async fn pause_if_transient(&self, error: Error, backoff: &mut Backoff) -> Result<(), Error> {
+        if !error.is_transient() {
+            return Err(error);
+        }
+        self.progress.set_apply_outage(Some(error));
+        self.store.metrics().follower_retries();
+        backoff.pause().await;
+        Ok(())
     }
 
     /// The head of the log. Refuses a state that is ahead of the log, or that contains events that the
@@ -246,24 +257,10 @@ where
                     self.progress.observe_head(head);
                     return Ok(head);
                 }
-                Err(error) => pause_if_transient(&self.progress, error, &mut backoff).await?,
+                Err(error) => self.pause_if_transient(error, &mut backoff).await?,
             }
         }
     }
-}
-
-/// Pauses before a retry after a transient error; returns any other error.
-async fn pause_if_transient(
-    progress: &Progress,
-    error: Error,
-    backoff: &mut Backoff,
-) -> Result<(), Error> {
-    if !error.is_transient() {
-        return Err(error);
-    }
-    progress.set_apply_outage(Some(error));
-    backoff.pause().await;
-    Ok(())
 }
 
 async fn next_batch(events: &mut Subscription) -> Result<Arc<EventBatch>, Error> {

@@ -41,20 +41,21 @@ mod tests {
     use std::thread;
 
     use super::*;
+    use crate::Metrics;
     use crate::sqlite::Config;
 
     #[tokio::test]
     async fn work_on_a_file_leaves_the_runtime_thread() {
         let folder = tempfile::tempdir().unwrap();
         let config = Config::file(folder.path().join("log.db"));
-        let log = Arc::new(Log::open(config).unwrap());
+        let log = Arc::new(Log::open(config, Metrics::default()).unwrap());
         let worker = run(&log, |_| thread::current().id()).await.unwrap();
         assert_ne!(worker, thread::current().id());
     }
 
     #[tokio::test]
     async fn work_in_memory_stays_in_the_calling_task() {
-        let log = Arc::new(Log::open(Config::memory()).unwrap());
+        let log = Arc::new(Log::open(Config::memory(), Metrics::default()).unwrap());
         let worker = run(&log, |_| thread::current().id()).await.unwrap();
         assert_eq!(worker, thread::current().id());
     }

@@ -20,8 +20,8 @@ use super::{admission, read};
 use crate::extent::Span;
 use crate::projection::LastEvents;
 use crate::{
-    Append, AppendCondition, Appended, Bookmark, Error, Event, Events, Extent, Health, Position,
-    Projected, Projection, Query, ReadOptions, RecordedCommand, SequencedEvent, Stats,
+    Append, AppendCondition, Appended, Bookmark, Error, Event, Events, Extent, Health, Metrics,
+    Position, Projected, Projection, Query, ReadOptions, RecordedCommand, SequencedEvent, Stats,
 };
 
 /// An event store in SQLite that needs no async runtime. Cheap to clone; clones share connections and
@@ -60,7 +60,13 @@ impl BlockingSqliteStore {
     /// [`Error::SchemaTooNew`] if a newer version of this library installed it;
     /// [`Error::KeysMissing`] if the first or the last event lacks its keys.
     pub fn open(config: Config) -> Result<Self, Error> {
-        let log = Arc::new(Log::open(config)?);
+        let metrics = config.metrics();
+        Self::open_measured(config, metrics)
+    }
+
+    /// Opens the log, with metrics that were made on the caller's thread.
+    pub(super) fn open_measured(config: Config, metrics: Metrics) -> Result<Self, Error> {
+        let log = Arc::new(Log::open(config, metrics)?);
         let limits = queue_limits(&log.config);
         let queue = BlockingQueue::new(Committer(Arc::clone(&log)), limits);
         Ok(Self {
@@ -87,10 +93,13 @@ impl BlockingSqliteStore {
         let request = Request::new(append);
         let deadline = deadline_after(request.called, config.write_timeout);
         let ticket = Arc::clone(&request.ticket);
-        match self.queue.submit_until(request, deadline) {
+        let _waiting = self.log.counters.metrics.append_begins();
+        let ended = match self.queue.submit_until(request, deadline) {
             Ok(verdict) => verdict,
             Err(failed) => Err(submit_error(failed, &ticket, config)),
-        }
+        };
+        self.log.counters.metrics.append_ended(&ended);
+        ended
     }
 
     /// Appends without a condition. Shorthand for [`BlockingSqliteStore::submit`].

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use group_commit::{Commit, CommitBlocking, CommitError, SubmitError};
+use meter::QueueMeter;
 
 use super::background::run;
 use super::config::Config;
@@ -22,6 +23,10 @@ impl CommitBlocking for Committer {
         request.size_bytes()
     }
 
+    fn meter(&self) -> Option<&QueueMeter> {
+        Some(self.0.counters.metrics.queue())
+    }
+
     /// Runs on the thread of the caller that leads the batch.
     fn commit(&self, batch: &mut [Request]) -> Result<Vec<Verdict>, CommitError<Error>> {
         self.0.commit(batch)
@@ -35,6 +40,10 @@ impl Commit for Committer {
 
     fn size_bytes(&self, request: &Request) -> usize {
         request.size_bytes()
+    }
+
+    fn meter(&self) -> Option<&QueueMeter> {
+        Some(self.0.counters.metrics.queue())
     }
 
     /// Runs a file's commit on tokio's blocking pool, one task per batch.

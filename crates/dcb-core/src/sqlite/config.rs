@@ -1,7 +1,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use crate::{Limits, ProjectionLimit};
+use crate::{Limits, Metrics, ProjectionLimit};
 
 /// The time at which SQLite flushes commits to the disk.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -123,6 +123,16 @@ impl Config {
     pub fn durability(mut self, durability: Durability) -> Self {
         self.durability = durability;
         self
+    }
+
+    /// The handles of the log's metrics.
+    pub(super) fn metrics(&self) -> Metrics {
+        let file = match &self.location {
+            Location::File(path) => path.file_name(),
+            Location::Memory => None,
+        };
+        let name = file.map_or("memory".into(), |name| name.to_string_lossy());
+        Metrics::new("sqlite", &name)
     }
 
     /// The name of the log in error messages.

@@ -39,7 +39,7 @@ impl BlockingSqliteStore {
         V: Into<Vec<Event>>,
         E: From<Error>,
     {
-        let mut attempts = model.attempts();
+        let mut attempts = model.attempts(self.log.counters.metrics.clone());
         let reads = model.projection.reads();
         // Held over all attempts, so that the decision keeps its place in the line.
         let turn = self.log.lanes.turn_blocking(&reads, attempts.deadline());

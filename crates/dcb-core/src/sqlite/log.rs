@@ -21,7 +21,7 @@ use super::snapshot::{Snapshot, with_snapshot};
 use super::unindexed_keys::UnindexedKeys;
 use super::writer::Writer;
 use crate::error::shared;
-use crate::{Error, Health, Lanes, Notifier, ProjectionLimit};
+use crate::{Error, Health, Lanes, Metrics, Notifier, ProjectionLimit};
 
 pub(super) struct Log {
     pub(super) config: Config,
@@ -38,26 +38,32 @@ pub(super) struct Log {
 }
 
 impl Log {
-    pub(super) fn open(config: Config) -> Result<Self, Error> {
+    pub(super) fn open(config: Config, metrics: Metrics) -> Result<Self, Error> {
         let config = with_absolute_path(config)?;
         if config.read_only {
-            return Self::open_to_read(config);
+            return Self::open_to_read(config, metrics);
         }
         let writer = Writer::open(&config)?;
         // Create the tables before any reader opens the file, because readers can't create them.
         schema::ensure(writer.connection(), &config)?;
         event_keys::require_at_ends(writer.connection(), &config)?;
         let file = writer.file().cloned();
-        Ok(Self::new(config, file, Some(writer), Access::Write))
+        Ok(Self::new(
+            config,
+            file,
+            Some(writer),
+            Access::Write,
+            metrics,
+        ))
     }
 
-    fn open_to_read(config: Config) -> Result<Self, Error> {
+    fn open_to_read(config: Config, metrics: Metrics) -> Result<Self, Error> {
         let access = access::for_reads(&config)?;
         let file = match &config.location {
             Location::File(path) => Some(OpenedFile::at(path)?),
             Location::Memory => None,
         };
-        let log = Self::new(config, file, None, access);
+        let log = Self::new(config, file, None, access, metrics);
         log.read(|connection| {
             schema::verify(connection, &log.config)?;
             event_keys::require_at_ends(connection, &log.config)
@@ -70,16 +76,17 @@ impl Log {
         file: Option<OpenedFile>,
         writer: Option<Writer>,
         access: Access,
+        metrics: Metrics,
     ) -> Self {
         Self {
-            counters: Counters::default(),
             projections: ProjectionLimit::new(config.max_concurrent_projections),
-            lanes: Lanes::new(),
+            lanes: Lanes::measured(metrics.clone()),
             signal: Notifier::default(),
             file,
             writer: Mutex::new(writer),
-            readers: Readers::new(access),
+            readers: Readers::new(access, metrics.reads().clone()),
             unindexed_keys: UnindexedKeys::default(),
+            counters: Counters::new(metrics),
             config,
         }
     }
@@ -116,6 +123,7 @@ impl Log {
     ) -> Result<T, Error> {
         self.counters.read();
         if self.is_in_memory() {
+            let _read = self.counters.metrics.reads().reading();
             return self.with_writer(work);
         }
         self.readers.with(&self.config, self.file.as_ref(), work)

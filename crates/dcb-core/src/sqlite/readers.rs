@@ -3,6 +3,7 @@
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
+use meter::{PoolMeter, Share, Timer};
 use rusqlite::Connection;
 
 use super::access::Access;
@@ -15,22 +16,27 @@ use crate::Error;
 #[derive(Default)]
 pub(super) struct Readers {
     access: Access,
+    meter: PoolMeter,
     state: Mutex<State>,
     returned: Condvar,
 }
 
 #[derive(Default)]
 struct State {
-    idle: Vec<Connection>,
+    idle: Vec<Open>,
     /// Idle and lent connections, including those that are still being opened.
     open: usize,
     closed: bool,
 }
 
+/// An open connection, and the share that counts it.
+type Open = (Connection, Share);
+
 impl Readers {
-    pub(super) fn new(access: Access) -> Self {
+    pub(super) fn new(access: Access, meter: PoolMeter) -> Self {
         Self {
             access,
+            meter,
             ..Self::default()
         }
     }
@@ -47,17 +53,19 @@ impl Readers {
         file: Option<&OpenedFile>,
         work: impl FnOnce(&Connection) -> Result<T, Error>,
     ) -> Result<T, Error> {
+        let asked = Timer::start();
         // Create `Lent` before opening a connection: if that fails or panics, dropping it releases
         // the slot.
         let mut lent = Lent {
             connection: self.take(config)?,
             readers: self,
         };
-        let connection = match lent.connection.take() {
-            Some(connection) => connection,
-            None => self.open_another(config, file)?,
+        let open = match lent.connection.take() {
+            Some(open) => open,
+            None => (self.open_another(config, file)?, self.meter.opened()),
         };
-        work(lent.connection.insert(connection))
+        let _read = self.meter.borrowed(asked);
+        work(&lent.connection.insert(open).0)
     }
 
     /// Opens another connection to the store's file.
@@ -75,7 +83,7 @@ impl Readers {
     }
 
     /// Takes an idle connection. `None` means that the caller may open a new one.
-    fn take(&self, config: &Config) -> Result<Option<Connection>, Error> {
+    fn take(&self, config: &Config) -> Result<Option<Open>, Error> {
         let deadline = session::deadline(config.read_timeout);
         let mut state = self.state();
         loop {
@@ -131,7 +139,7 @@ impl Readers {
 /// the pool.
 struct Lent<'r> {
     readers: &'r Readers,
-    connection: Option<Connection>,
+    connection: Option<Open>,
 }
 
 impl Drop for Lent<'_> {

@@ -16,8 +16,8 @@ use super::config::Config;
 use super::pages::Pages;
 use super::request::Request;
 use crate::{
-    Append, Appended, Error, EventStore, EventStream, Events, Extent, Health, Lanes, Notifications,
-    Position, ProjectionLimit, Query, ReadOptions, RecordedCommand, Stats,
+    Append, Appended, Error, EventStore, EventStream, Events, Extent, Health, Lanes, Metrics,
+    Notifications, Position, ProjectionLimit, Query, ReadOptions, RecordedCommand, Stats,
 };
 
 /// An event store in SQLite for async callers. Cheap to clone; clones share connections and the queue.
@@ -42,7 +42,10 @@ impl SqliteStore {
     /// [`Error::SchemaTooNew`] if a newer version of this library installed it;
     /// [`Error::KeysMissing`] if the first or the last event lacks its keys.
     pub async fn open(config: Config) -> Result<Self, Error> {
-        let opened = on_blocking_pool(move || BlockingSqliteStore::open(config)).await;
+        // Here, because a recorder may be installed for this thread only.
+        let metrics = config.metrics();
+        let open = move || BlockingSqliteStore::open_measured(config, metrics);
+        let opened = on_blocking_pool(open).await;
         let blocking = opened.unwrap_or(Err(Error::Closed))?;
         let log = &blocking.log;
         let queue = Queue::new(Committer(Arc::clone(log)), queue_limits(&log.config));
@@ -94,15 +97,19 @@ impl SqliteStore {
 impl EventStore for SqliteStore {
     #[instrument(level = "debug", name = "dcb.append", skip_all, fields(events = append.events.len()))]
     async fn submit(&self, append: Append) -> Result<Appended, Error> {
-        let config = &self.blocking.log.config;
+        let log = &self.blocking.log;
+        let (config, metrics) = (&log.config, &log.counters.metrics);
         config.limits.check(&append)?;
+        let _waiting = metrics.append_begins();
         let deadline = pin!(sleep(config.write_timeout));
         let request = Request::new(append);
         let ticket = Arc::clone(&request.ticket);
-        match self.queue.submit_until(request, deadline).await {
+        let ended = match self.queue.submit_until(request, deadline).await {
             Ok(verdict) => verdict,
             Err(failed) => Err(submit_error(failed, &ticket, config)),
-        }
+        };
+        metrics.append_ended(&ended);
+        ended
     }
 
     #[instrument(level = "debug", name = "dcb.query_stream", skip_all)]
@@ -190,6 +197,10 @@ impl EventStore for SqliteStore {
 
     fn notifications(&self) -> Notifications {
         self.blocking.log.signal.notifications()
+    }
+
+    fn metrics(&self) -> Metrics {
+        self.blocking.log.counters.metrics.clone()
     }
 
     async fn health(&self) -> Result<Health, Error> {

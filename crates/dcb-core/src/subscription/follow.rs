@@ -31,6 +31,7 @@ where
     let batch_size = options.batch_size.max(1);
     stream! {
         let mut appends = store.notifications();
+        let metrics = store.metrics();
         let mut waiting = Waiting::new(options.poll_interval);
         let mut backoff = Backoff::default();
         let mut follower = appends.follower();
@@ -43,6 +44,7 @@ where
                 Err(error) if error.is_transient() => {
                     follower.waits(&error);
                     progress.set_read_outage(Some(error));
+                    metrics.follower_retries();
                     backoff.pause().await;
                     continue;
                 }
@@ -65,6 +67,7 @@ where
             }
             // A full page may have been cut off by the limit: read on without a wait.
             if !is_full {
+                metrics.follower_waits();
                 waiting.wait(&mut appends).await;
             }
         }

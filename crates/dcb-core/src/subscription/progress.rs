@@ -3,7 +3,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
-use crate::{Error, Position};
+use meter::Share;
+
+use crate::{Error, Metrics, Position};
 
 /// The progress of a subscription or a projection. Clones share their values.
 #[derive(Clone)]
@@ -20,6 +22,24 @@ pub struct Progress {
 struct Reading {
     head: AtomicU64,
     outage: Outage,
+    /// The position that the lag is measured from: that of the state, not that of its reader.
+    position: Arc<AtomicU64>,
+    lag: Share,
+    _follower: Share,
+}
+
+impl Reading {
+    /// The number of positions between the state and the head.
+    fn lag(&self) -> u64 {
+        let position = self.position.load(Ordering::Relaxed);
+        let head = self.head.load(Ordering::Relaxed);
+        // The head of a lagging replica may be less than the position.
+        head.saturating_sub(position)
+    }
+
+    fn record_lag(&self) {
+        self.lag.set(|| self.lag());
+    }
 }
 
 /// The transient error of a step that is being retried.
@@ -46,15 +66,19 @@ impl Outage {
 }
 
 impl Progress {
-    pub(crate) fn at(position: Option<Position>) -> Self {
+    pub(crate) fn at(position: Option<Position>, metrics: &Metrics) -> Self {
         let number = Position::number_or_zero(position);
+        let position = Arc::new(AtomicU64::new(number));
         Self {
-            position: Arc::new(AtomicU64::new(number)),
+            position: Arc::clone(&position),
             outage: Arc::default(),
             reading: Arc::new(Reading {
                 // The head is unknown before the first read. Until then the lag is 0.
                 head: AtomicU64::new(number),
                 outage: Outage::default(),
+                position,
+                lag: metrics.lag(),
+                _follower: metrics.follows(),
             }),
         }
     }
@@ -96,11 +120,13 @@ impl Progress {
     pub(crate) fn set_position(&self, position: Option<Position>) {
         let number = Position::number_or_zero(position);
         self.position.store(number, Ordering::Relaxed);
+        self.reading.record_lag();
     }
 
     pub(crate) fn observe_head(&self, head: Option<Position>) {
         let number = Position::number_or_zero(head);
         self.reading.head.store(number, Ordering::Relaxed);
+        self.reading.record_lag();
     }
 
     /// Sets or clears the error of reading the log.

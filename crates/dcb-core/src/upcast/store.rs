@@ -18,13 +18,13 @@ pub struct Upcasting<S> {
     lanes: Lanes,
 }
 
-impl<S> Upcasting<S> {
+impl<S: EventStore> Upcasting<S> {
     /// Wraps `store` so that its events are read through `upcasts`.
     pub fn new(store: S, upcasts: Upcasts) -> Self {
         Self {
+            lanes: Lanes::measured(store.metrics()),
             store,
             upcasts: Arc::new(upcasts),
-            lanes: Lanes::new(),
         }
     }
 
@@ -63,6 +63,6 @@ impl<S: EventStore> EventStore for Upcasting<S> {
 
     crate::forward_event_store! { self { Self { store, .. } => store }
         submit head count extent exists tracked commands
-        projection_limit outage notifications health stats close
+        projection_limit outage notifications metrics health stats close
     }
 }

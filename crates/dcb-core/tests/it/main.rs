@@ -7,6 +7,7 @@ mod backends;
 mod broken_stores;
 mod given_when_then;
 mod memory;
+mod metrics;
 mod ndjson;
 mod postgres;
 mod projection;

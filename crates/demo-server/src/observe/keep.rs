@@ -18,6 +18,8 @@ const IDLE_EVERY_S: i64 = 15;
 const KEPT: Duration = Duration::from_secs(24 * 60 * 60);
 /// Interval of deleting older samples.
 const FORGET_EVERY_S: i64 = 60 * 60;
+/// The names of the server's own metrics and of those of its stores.
+const OWN: &str = "(registrar|dcb|message_store|tsdb)_.+";
 /// The value of the label `job` in the server's own series.
 const JOB: &str = "registrar";
 
@@ -26,10 +28,10 @@ const JOB: &str = "registrar";
 pub(crate) async fn keep(observed: Arc<Observed>, mut stopped: watch::Receiver<bool>) {
     let db = &observed.stores.series;
     let mut failing = Failing::default();
-    for (metric, metadata) in descriptions() {
-        if db.metadata(metric).as_ref() != Some(&metadata) {
+    for (metric, metadata) in descriptions(&observed) {
+        if db.metadata(&metric).as_ref() != Some(&metadata) {
             // Metadata is written to the log, so unchanged metadata is not set again.
-            failing.note(db.set_metadata(metric, metadata).err());
+            failing.note(db.set_metadata(&metric, metadata).err());
         }
     }
     let mut ticks = whole_seconds();
@@ -126,7 +128,7 @@ fn forget(db: &Db, now_ms: i64) -> Result<(), Error> {
     let own_series = [
         Matcher::equal("job", JOB),
         // Clients may use the same job name, so the metric's prefix must match too.
-        Matcher::new(tsdb::METRIC_NAME, MatchOp::Matches, "registrar_.+")?,
+        Matcher::new(tsdb::METRIC_NAME, MatchOp::Matches, OWN)?,
     ];
     let kept_ms = i64::try_from(KEPT.as_millis()).unwrap_or(i64::MAX);
     db.delete(&own_series, i64::MIN, now_ms - kept_ms - 1)
@@ -164,7 +166,7 @@ mod tests {
         let mut seconds = |range: std::ops::Range<i64>, count: f64| -> Vec<i64> {
             let due = range.flat_map(|second| {
                 let mut measured = Measured::with_job(JOB);
-                measured.add("registrar_event_appends_total", &[], count);
+                measured.add("dcb_appends_total", &[], count);
                 measured.add("registrar_uptime_seconds", &[], second as f64);
                 pace.due(second, measured)
             });

@@ -4,7 +4,6 @@ use std::sync::atomic::Ordering;
 
 use axum::http::header;
 use axum::response::{IntoResponse as _, Response};
-use dcb_core::EventStore as _;
 use tsdb::wire::exposition::Exposition;
 use tsdb::{Labels, LabelsBuilder, Metadata, MetricKind};
 
@@ -12,7 +11,7 @@ use super::histogram::Counted;
 use super::observed::Observed;
 use super::{process, state};
 
-const COUNTERS: [(&str, &str); 20] = [
+const COUNTERS: [(&str, &str); 9] = [
     (
         "registrar_http_requests_total",
         "HTTP requests by interface, route and status class",
@@ -22,37 +21,8 @@ const COUNTERS: [(&str, &str); 20] = [
         "HTTP requests rejected because of their body size",
     ),
     (
-        "registrar_events_appended_total",
-        "Events appended by this server",
-    ),
-    ("registrar_event_appends_total", "Committed appends"),
-    ("registrar_event_commits_total", "Commits of append batches"),
-    (
-        "registrar_event_conflicts_total",
-        "Appends rejected by their condition",
-    ),
-    ("registrar_event_reads_total", "Reads of the event log"),
-    (
-        "registrar_messages_written_total",
-        "Messages written to the open namespaces",
-    ),
-    ("registrar_message_writes_total", "Committed message writes"),
-    (
-        "registrar_message_commits_total",
-        "Commits of message write batches",
-    ),
-    (
-        "registrar_message_conflicts_total",
-        "Message writes rejected by their expected version",
-    ),
-    ("registrar_message_reads_total", "Reads of messages"),
-    (
         "registrar_points_written_total",
         "Points written by clients",
-    ),
-    (
-        "registrar_series_repeated_samples_total",
-        "Samples that replaced an earlier one of the same series and time",
     ),
     (
         "registrar_native_histograms_refused_total",
@@ -77,7 +47,7 @@ const COUNTERS: [(&str, &str); 20] = [
     ),
 ];
 
-const GAUGES: [(&str, &str); 13] = [
+const GAUGES: [(&str, &str); 7] = [
     ("registrar_uptime_seconds", "Time since the server's start"),
     (
         "registrar_http_requests_running",
@@ -91,24 +61,6 @@ const GAUGES: [(&str, &str); 13] = [
     (
         "registrar_subscription_unread_bytes",
         "Memory used by what subscribers have not read yet",
-    ),
-    (
-        "registrar_event_appends_waiting",
-        "Appends waiting for a commit",
-    ),
-    (
-        "registrar_message_writes_waiting",
-        "Message writes waiting for a commit",
-    ),
-    ("registrar_series", "Number of series"),
-    ("registrar_series_sample_bytes", "Memory used by samples"),
-    (
-        "registrar_series_index_bytes",
-        "Memory used by labels and their index",
-    ),
-    (
-        "registrar_series_metadata_bytes",
-        "Memory used by metric metadata",
     ),
     (
         "registrar_forward_unsent_bytes",
@@ -127,23 +79,25 @@ const COUNT: &str = "registrar_http_request_duration_seconds_count";
 
 type Kind = (MetricKind, &'static [(&'static str, &'static str)]);
 
-/// The metrics in the server's own series, with their metadata.
-pub(super) fn descriptions() -> impl Iterator<Item = (&'static str, Metadata)> {
-    described([
+/// The metrics in the server's own series, with their metadata: those of the server, then those of the
+/// stores.
+pub(super) fn descriptions(observed: &Observed) -> impl Iterator<Item = (String, Metadata)> {
+    let of_server = described([
         (MetricKind::Counter, &COUNTERS),
         (MetricKind::Gauge, &GAUGES),
         (
             MetricKind::Histogram,
             &[(DURATION, "Time until the response begins")],
         ),
-    ])
+    ]);
+    of_server.chain(observed.stores.recorded.descriptions())
 }
 
-fn described<const N: usize>(kinds: [Kind; N]) -> impl Iterator<Item = (&'static str, Metadata)> {
+fn described<const N: usize>(kinds: [Kind; N]) -> impl Iterator<Item = (String, Metadata)> {
     kinds.into_iter().flat_map(|(kind, metrics)| {
         metrics.iter().map(move |(metric, help)| {
             let help = (*help).to_owned();
-            (*metric, Metadata { kind, help })
+            ((*metric).to_owned(), Metadata { kind, help })
         })
     })
 }
@@ -155,7 +109,7 @@ pub(crate) const TEXT: &str = "text/plain; version=0.0.4; charset=utf-8";
 pub(crate) fn exposition(observed: &Observed) -> Response {
     let mut measured = Measured::default();
     measured.add_all(observed);
-    text(descriptions(), measured)
+    text(descriptions(observed), measured)
 }
 
 /// Like [`exposition`], with what only a look at the process and its files tells.
@@ -170,13 +124,10 @@ pub(super) fn with_process(observed: &Observed) -> Response {
     measured.add_all(observed);
     process::add(&mut measured);
     state::add(&mut measured, observed);
-    text(descriptions().chain(more), measured)
+    text(descriptions(observed).chain(more), measured)
 }
 
-fn text(
-    descriptions: impl Iterator<Item = (&'static str, Metadata)>,
-    measured: Measured,
-) -> Response {
+fn text(descriptions: impl Iterator<Item = (String, Metadata)>, measured: Measured) -> Response {
     let mut exposition = Exposition::new();
     for (metric, metadata) in descriptions {
         exposition.describe(metric, metadata);
@@ -218,15 +169,15 @@ impl Measured {
         self.values.push((labels, value));
     }
 
-    /// The values of the counters that change with every request and every write. The counters of
-    /// reads are left out, because the health check reads too, and those of forwarding, because the
-    /// server's own samples are forwarded too.
+    /// The values of the counters that change with every request and every write. The others change on
+    /// a server at rest: the server writes its own samples, which are forwarded too, and followers wait.
     pub(super) fn counters(&self) -> impl Iterator<Item = f64> + '_ {
         let values = self.values.iter();
         let is_counter = |labels: &Labels| {
             let metric = labels.get(tsdb::METRIC_NAME).unwrap_or_default();
             metric.ends_with("_total")
-                && !metric.ends_with("_reads_total")
+                && !metric.contains("_follower_")
+                && !metric.starts_with("tsdb_")
                 && !metric.starts_with("registrar_forward_")
         };
         values
@@ -238,10 +189,9 @@ impl Measured {
     pub(super) fn add_all(&mut self, observed: &Observed) {
         self.add_server(observed);
         self.add_requests(observed);
-        self.add_events(observed);
-        self.add_messages(observed);
         self.add_series(observed);
         self.add_forwarding(observed);
+        observed.stores.recorded.add_to(self);
     }
 
     fn add_server(&mut self, observed: &Observed) {
@@ -282,39 +232,7 @@ impl Measured {
         self.add(SUM, &labels, counted.sum_seconds());
     }
 
-    fn add_events(&mut self, observed: &Observed) {
-        let stats = observed.stores.events.stats();
-        for (metric, value) in [
-            ("registrar_events_appended_total", stats.events),
-            ("registrar_event_appends_total", stats.appends),
-            ("registrar_event_commits_total", stats.commits),
-            ("registrar_event_conflicts_total", stats.conflicts),
-            ("registrar_event_reads_total", stats.reads),
-            ("registrar_event_appends_waiting", stats.queued_appends),
-        ] {
-            self.add(metric, &[], value as f64);
-        }
-    }
-
-    fn add_messages(&mut self, observed: &Observed) {
-        let Some(stats) = observed.stores.messages.stats() else {
-            // A namespace is being opened or deleted. The next second has the numbers again.
-            return;
-        };
-        for (metric, value) in [
-            ("registrar_messages_written_total", stats.messages_written),
-            ("registrar_message_writes_total", stats.writes),
-            ("registrar_message_commits_total", stats.commits),
-            ("registrar_message_conflicts_total", stats.conflicts),
-            ("registrar_message_reads_total", stats.reads),
-            ("registrar_message_writes_waiting", stats.queued_writes),
-        ] {
-            self.add(metric, &[], value as f64);
-        }
-    }
-
     fn add_series(&mut self, observed: &Observed) {
-        let stats = observed.stores.series.stats();
         for (metric, value) in [
             ("registrar_points_written_total", observed.points_written()),
             (
@@ -322,17 +240,6 @@ impl Measured {
                 observed.histograms_refused(),
             ),
             ("registrar_series_queries_total", observed.queries_served()),
-            (
-                "registrar_series_repeated_samples_total",
-                stats.repeated_samples as u64,
-            ),
-            ("registrar_series", stats.series as u64),
-            ("registrar_series_sample_bytes", stats.sample_bytes as u64),
-            ("registrar_series_index_bytes", stats.index_bytes as u64),
-            (
-                "registrar_series_metadata_bytes",
-                stats.metadata_bytes as u64,
-            ),
         ] {
             self.add(metric, &[], value as f64);
         }

@@ -7,8 +7,8 @@
 //! | `registrar_http_latency_p50_seconds`, `registrar_http_latency_p99_seconds` | `interface` | latency of those requests; no samples while there are no requests |
 //! | `registrar_events_rate`, `registrar_messages_rate`, `registrar_points_rate` | | writes in the last second |
 //!
-//! These metrics are only in the series. The counters that [`measure`] lists are both in the series
-//! and at `/metrics`. Interfaces are `events`, `messages`, `series`, `demo` and `server`. In the
+//! These metrics are only in the series. Those that [`measure`] lists and those that the stores record
+//! ([`recorded`]) are both in the series and at `/metrics`. Interfaces are `events`, `messages`, `series`, `demo` and `server`. In the
 //! series, every metric has the label `job="registrar"`.
 
 mod access;
@@ -18,6 +18,7 @@ mod measure;
 mod observed;
 mod process;
 mod rates;
+mod recorded;
 mod requests;
 mod state;
 
@@ -40,6 +41,7 @@ use access::Logged;
 pub(crate) use keep::keep;
 pub(crate) use measure::{TEXT, exposition};
 pub(crate) use observed::Observed;
+pub(crate) use recorded::Recorded;
 
 pub(crate) fn routes<S>() -> Router<S>
 where

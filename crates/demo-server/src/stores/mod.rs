@@ -13,6 +13,7 @@ use dcb_core::EventStore as _;
 use local_postgres::{LocalPostgres, Options};
 
 use crate::forward::{self, Forwarding};
+use crate::observe::Recorded;
 use crate::settings::Settings;
 
 use folder::FolderLock;
@@ -38,6 +39,8 @@ pub(crate) struct Stores {
     pub(crate) series_failed: Option<tsdb::Error>,
     /// Sends the samples to another server, if the settings name one.
     pub(crate) forwarding: Option<Forwarding>,
+    /// What the stores record.
+    pub(crate) recorded: Recorded,
     /// Human-readable location of the data.
     pub(crate) location: String,
     // Fields drop in this order: the stores before the server and the lock that they need.
@@ -101,6 +104,12 @@ pub enum OpenError {
 
 impl Stores {
     pub(crate) async fn open(settings: &Settings) -> Result<Self, OpenError> {
+        let recorded = Recorded::default();
+        let stores = recorded.of(Self::open_all(settings)).await?;
+        Ok(Self { recorded, ..stores })
+    }
+
+    async fn open_all(settings: &Settings) -> Result<Self, OpenError> {
         let folder = settings.folder();
         // The lock comes first: opening the stores may already write.
         let lock = folder.clone().map(FolderLock::take).transpose()?;
@@ -139,6 +148,7 @@ impl Stores {
             series,
             forwarding,
             series_failed,
+            recorded: Recorded::default(),
             location: location(&postgres, url.is_some(), folder),
             _postgres: postgres,
             _lock: lock,

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use axum::http::StatusCode;
 use demo_server::Settings;
+use meter::testing::documented;
 use serde_json::{Value, json};
 
 use crate::support::Client;
@@ -99,16 +100,54 @@ async fn every_metric_is_described_and_has_values() {
         .filter(|line| !line.starts_with('#'))
         .filter_map(|line| line.split(['{', ' ']).next())
         .map(|name| {
-            let histogram = name.starts_with("registrar_http_request_duration_seconds_");
-            if histogram {
-                "registrar_http_request_duration_seconds"
-            } else {
-                name
-            }
+            let mut family = ["_bucket", "_count", "_sum"].into_iter();
+            let family = family.find_map(|suffix| name.strip_suffix(suffix));
+            family
+                .filter(|family| described.contains(family))
+                .unwrap_or(name)
         })
         .collect();
     assert_eq!(described, measured);
-    assert_eq!(described.len(), 37);
+    let of_server = described
+        .iter()
+        .filter(|name| name.starts_with("registrar_") || name.starts_with("process_"));
+    assert_eq!(of_server.count(), 20);
+    client.stop().await;
+}
+
+/// The names and types of the tables in the stores' READMEs, each with the values of its store.
+#[tokio::test]
+async fn the_stores_are_measured_under_their_own_names() {
+    let client = Client::start().await;
+    let event = json!({"type": "CourseOffered", "tags": ["course:1"], "data": "{}"});
+    client
+        .post("/dcb/append", &json!({"events": [event]}))
+        .await
+        .ok();
+    client.post_bytes("/write", "cpu usage=1,idle=2 1").await;
+    let text = client.get("/metrics").await.text();
+    for (readme, prefix) in [
+        (include_str!("../../../dcb-core/README.md"), "dcb"),
+        (
+            include_str!("../../../message-store/README.md"),
+            "message_store",
+        ),
+        (include_str!("../../../tsdb/README.md"), "tsdb"),
+    ] {
+        let table = documented(readme, prefix);
+        assert!(table.len() >= 10, "{table:?}");
+        for (name, kind, _) in table {
+            let line = format!("\n# TYPE {name} {kind}\n");
+            assert!(text.contains(&line), "{line}\n{text}");
+        }
+    }
+    let log = r#"backend="sqlite",log="memory""#;
+    let committed = format!(r#"dcb_appends_total{{{log},outcome="committed"}}"#);
+    let commits = format!("dcb_commit_seconds_count{{{log}}}");
+    for (series, wanted) in [(committed, 1.0), (commits, 1.0)] {
+        assert_eq!(value(&text, &series), Some(wanted), "{series}\n{text}");
+    }
+    assert!(value(&text, "tsdb_samples_written_total") >= Some(2.0));
     client.stop().await;
 }
 
@@ -177,7 +216,7 @@ async fn points_and_queries_are_counted() {
     let text = client.get("/metrics").await.text();
     assert_eq!(value(&text, "registrar_points_written_total"), Some(2.0));
     assert_eq!(value(&text, "registrar_series_queries_total"), Some(1.0));
-    assert!(value(&text, "registrar_series ") >= Some(2.0));
+    assert!(value(&text, "tsdb_series ") >= Some(2.0));
     client.stop().await;
 }
 
@@ -209,6 +248,9 @@ async fn server_metrics_are_stored_as_series() {
         "registrar_events_rate",
         "registrar_messages_rate",
         "registrar_points_rate",
+        "dcb_events_appended_total",
+        "message_store_commit_seconds_bucket",
+        "tsdb_series",
     ] {
         let found = eventually(&client, query).await;
         if !query.contains("%3E") {

@@ -1,11 +1,12 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::request::Verdict;
-use crate::{Error, Stats};
+use crate::{Error, Metrics, Stats};
 
 /// The store's counters, without those of the queues.
 #[derive(Debug, Default)]
 pub(super) struct Counters {
+    pub(super) metrics: Metrics,
     commits: AtomicU64,
     writes: AtomicU64,
     messages_written: AtomicU64,
@@ -16,16 +17,25 @@ pub(super) struct Counters {
 }
 
 impl Counters {
+    /// Counters of a store with these metrics.
+    pub(super) fn new(metrics: Metrics) -> Self {
+        Self {
+            metrics,
+            ..Self::default()
+        }
+    }
+
     /// Adds a committed batch.
     pub(super) fn committed(&self, verdicts: &[Verdict]) {
         // Relaxed, here and below: no other memory depends on the order of the counters.
         self.commits.fetch_add(1, Ordering::Relaxed);
+        let mut stored = 0;
         for verdict in verdicts {
             match verdict {
                 Verdict::Done(Ok(written)) => {
                     self.writes.fetch_add(1, Ordering::Relaxed);
                     let messages = written.len() as u64;
-                    self.messages_written.fetch_add(messages, Ordering::Relaxed);
+                    stored += messages;
                 }
                 Verdict::Done(Err(Error::WrongExpectedVersion { .. })) => {
                     self.conflicts.fetch_add(1, Ordering::Relaxed);
@@ -35,6 +45,8 @@ impl Counters {
                 _ => {}
             }
         }
+        self.messages_written.fetch_add(stored, Ordering::Relaxed);
+        self.metrics.committed(stored);
     }
 
     pub(super) fn read(&self, messages: usize) {
@@ -45,6 +57,7 @@ impl Counters {
 
     pub(super) fn lost_connection(&self) {
         self.lost_connections.fetch_add(1, Ordering::Relaxed);
+        self.metrics.lost_writer();
     }
 
     /// The current values, together with those of the queues.

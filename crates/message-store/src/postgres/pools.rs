@@ -14,7 +14,7 @@ use tokio::time::{Instant, timeout_at};
 use super::config::Config;
 use super::error::error;
 use super::{replica, session};
-use crate::Error;
+use crate::{Error, Metrics};
 
 /// Connections to the primary and to its replicas.
 pub(super) struct Pools {
@@ -22,22 +22,24 @@ pub(super) struct Pools {
     pub(super) server: Server,
     pub(super) primary: Pool,
     pub(super) replicas: Replicas<Pool>,
+    pub(super) metrics: Metrics,
 }
 
 impl Pools {
     /// Connects to the replicas, and to the primary on first use.
-    pub(super) async fn new(config: &Config) -> Result<Self, Error> {
+    pub(super) async fn new(config: &Config, metrics: Metrics) -> Result<Self, Error> {
         let primary = session::primary(config)?;
         let replicas = session::replicas(config)?;
         let of_replica = |replica: &Server| {
-            let pool = Pool::new(config, replica);
+            let pool = Pool::new(config, replica, &metrics);
             (replica.hosts().clone(), pool.pool.clone(), pool)
         };
         let replicas = replicas.iter().map(of_replica).collect();
         let watching = replica::watching(config, primary.hosts().clone());
         Ok(Self {
-            primary: Pool::new(config, &primary),
+            primary: Pool::new(config, &primary, &metrics),
             server: primary,
+            metrics,
             replicas: Replicas::watch(replicas, watching).await,
         })
     }
@@ -60,11 +62,11 @@ pub(super) struct Pool {
 }
 
 impl Pool {
-    fn new(config: &Config, server: &Server) -> Self {
+    fn new(config: &Config, server: &Server, metrics: &Metrics) -> Self {
         let session = server.reader(config.read_timeout);
         let limits = Limits::new(config.read_connections, session.limit);
         Self {
-            pool: postgres_store::Pool::new(session.hosts, limits),
+            pool: postgres_store::Pool::metered(session.hosts, limits, metrics.reads().clone()),
             begin: session.begin,
             timeout: session.limit,
         }

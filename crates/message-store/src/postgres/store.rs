@@ -20,8 +20,8 @@ use super::statements::Statements;
 use super::writer::{Session, Writer};
 use crate::{
     Bookmark, Category, CategoryInfo, CategoryRead, Error, ExpectedVersion, GlobalPosition, Health,
-    ListStreams, Message, MessageStore, Notifications, Notifier, Position, RecordedMessage, Stats,
-    StoreInfo, StreamInfo, StreamName, StreamRead, StreamWrite, Written,
+    ListStreams, Message, MessageStore, Metrics, Notifications, Notifier, Position,
+    RecordedMessage, Stats, StoreInfo, StreamInfo, StreamName, StreamRead, StreamWrite, Written,
 };
 
 /// A store in PostgreSQL. Cheap to clone; clones share connections and queues.
@@ -63,14 +63,16 @@ impl PostgresStore {
     /// [`Error::Timeout`] if an adoption, or the repair of the sequence, waited too long.
     pub async fn connect(config: Config) -> Result<Self, Error> {
         // In a task, because the installation locks out other installers.
-        in_task(Self::install_and_connect(config)).await
+        // The handles are made here, because a recorder may be installed for this thread only.
+        let metrics = Metrics::new("postgres");
+        in_task(Self::install_and_connect(config, metrics)).await
     }
 
-    async fn install_and_connect(config: Config) -> Result<Self, Error> {
+    async fn install_and_connect(config: Config, metrics: Metrics) -> Result<Self, Error> {
         let config = config.normalized();
         let schema = schema(&config.schema)?;
         install(&config, &schema).await?;
-        let pools = Arc::new(Pools::new(&config).await?);
+        let pools = Arc::new(Pools::new(&config, metrics).await?);
         let store = Self::with_pools(config, schema, pools, true);
         // Fail here rather than on the first write.
         store.shared.queue.committer().connect().await?;
@@ -85,7 +87,7 @@ impl PostgresStore {
         owns_pools: bool,
     ) -> Self {
         let statements = Arc::new(Statements::new(&schema, config.transaction_pooling));
-        let counters = Arc::new(Counters::default());
+        let counters = Arc::new(Counters::new(pools.metrics.clone()));
         let notifier = Arc::new(Notifier::default());
         let server = &pools.server;
         let writing = server.writer(config.write_timeout);
@@ -334,6 +336,10 @@ impl MessageStore for PostgresStore {
     fn notifications(&self) -> Notifications {
         self.shared.listener.start(&self.shared.notifier);
         self.shared.notifier.notifications()
+    }
+
+    fn metrics(&self) -> Metrics {
+        self.shared.counters.metrics.clone()
     }
 
     async fn health(&self) -> Result<Health, Error> {

@@ -29,6 +29,15 @@ impl PostgresStore {
         if let Some((path, problem)) = find_unstorable(&writes, max_bytes) {
             return Err(invalid(name(path))(problem));
         }
+        let metrics = &shared.counters.metrics;
+        let _waiting = metrics.write_begins();
+        let ended = self.commit_checked(writes).await;
+        metrics.write_ended(&ended);
+        ended
+    }
+
+    async fn commit_checked(&self, writes: Vec<StreamWrite>) -> Result<Vec<Written>, Error> {
+        let shared = &self.shared;
         // One deadline for all rounds of the loop.
         let begun = std::time::Instant::now();
         let end = deadline_after(shared.config.write_timeout);

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use group_commit::{Commit, CommitError};
+use meter::QueueMeter;
 use postgres_store::{Column, Element, Failure, Schema, WriterConnection, failure};
 use sqlx::Row as _;
 use sqlx::postgres::PgRow;
@@ -324,6 +325,10 @@ impl Commit for Writer {
 
     fn size_bytes(&self, request: &Request) -> usize {
         request.size_bytes()
+    }
+
+    fn meter(&self) -> Option<&QueueMeter> {
+        Some(self.counters.metrics.queue())
     }
 
     async fn commit(&self, batch: &mut [Request]) -> Result<Vec<Verdict>, CommitError<Error>> {

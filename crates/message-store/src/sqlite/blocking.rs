@@ -21,8 +21,8 @@ use crate::text::check_consumer;
 use crate::time::to_us;
 use crate::{
     Bookmark, Category, CategoryInfo, CategoryRead, Error, ExpectedVersion, GlobalPosition, Health,
-    ListStreams, Message, Notifications, Position, RecordedMessage, Stats, StoreInfo, StreamInfo,
-    StreamName, StreamRead, StreamWrite, Written,
+    ListStreams, Message, Metrics, Notifications, Position, RecordedMessage, Stats, StoreInfo,
+    StreamInfo, StreamName, StreamRead, StreamWrite, Written,
 };
 
 /// A message store in SQLite for threads: each call blocks its thread. Cheap to clone; clones share
@@ -67,7 +67,12 @@ impl BlockingSqliteStore {
     /// changed or the file belongs to another application; [`Error::SchemaTooNew`];
     /// [`Error::Timeout`] while another process holds the file's lock.
     pub fn open(config: Config) -> Result<Self, Error> {
-        Self::open_with(config, columns::require_at_ends)
+        Self::open_measured(config, Metrics::new("sqlite"))
+    }
+
+    /// Opens a store, with metrics that were made on the caller's thread.
+    pub(super) fn open_measured(config: Config, metrics: Metrics) -> Result<Self, Error> {
+        Self::open_with(config, metrics, columns::require_at_ends)
     }
 
     /// Writes one message. See [`MessageStore::write_message`](crate::MessageStore::write_message).
@@ -130,8 +135,12 @@ impl BlockingSqliteStore {
     fn submit(&self, request: Request) -> Verdict {
         let ticket = request.ticket();
         let deadline = request.called + self.shared.config.write_timeout;
+        let metrics = &self.shared.counters.metrics;
+        let _waiting = metrics.write_begins();
         let outcome = self.shared.blocking_queue.submit_until(request, deadline);
-        outcome.unwrap_or_else(|error| Err(self.shared.submit_error(error, ticket)))
+        let ended = outcome.unwrap_or_else(|error| Err(self.shared.submit_error(error, ticket)));
+        metrics.write_ended(&ended);
+        ended
     }
 
     /// Stores messages recorded by another store, in one commit. Returns the number of new ones.
@@ -429,7 +438,10 @@ impl Shared {
     ) -> Result<T, Error> {
         Ok(match &self.readers {
             Some(readers) => readers.read(read)?,
-            None => read(self.writer.lock().as_ref().ok_or(Error::Closed)?)?,
+            None => {
+                let _read = self.counters.metrics.reads().reading();
+                read(self.writer.lock().as_ref().ok_or(Error::Closed)?)?
+            }
         })
     }
 

@@ -17,7 +17,7 @@ use super::row::{number, text};
 use super::transaction::Transaction;
 use super::{payload, schema, statements};
 use crate::stream_name::category_of;
-use crate::{Error, GlobalPosition};
+use crate::{Error, GlobalPosition, Metrics};
 
 /// The number of messages in one statement of a check.
 const PART: i64 = 10_000;
@@ -122,7 +122,7 @@ pub fn check_columns(
 /// [`Error::OutcomeUnknown`] if the commit itself failed: call it again; [`Error::SchemaMismatch`];
 /// [`Error::Unavailable`] or [`Error::Database`] from SQLite.
 pub fn rebuild_columns(config: &Config) -> Result<u64, Error> {
-    let store = BlockingSqliteStore::open_with(config.clone(), |_| Ok(()))?;
+    let store = BlockingSqliteStore::open_with(config.clone(), Metrics::default(), |_| Ok(()))?;
     let rebuilt = store.shared.writer.change(rebuild);
     store.close();
     rebuilt

@@ -1,10 +1,11 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use crate::Stats;
+use crate::{Metrics, Stats};
 
 /// The store's counters, without those of the queues.
 #[derive(Debug, Default)]
 pub(super) struct Counters {
+    pub(super) metrics: Metrics,
     commits: AtomicU64,
     writes: AtomicU64,
     messages_written: AtomicU64,
@@ -22,6 +23,14 @@ pub(super) struct Tally {
 }
 
 impl Counters {
+    /// Counters of a store with these metrics.
+    pub(super) fn new(metrics: Metrics) -> Self {
+        Self {
+            metrics,
+            ..Self::default()
+        }
+    }
+
     /// Adds a committed batch.
     pub(super) fn committed(&self, tally: &Tally) {
         // Relaxed, here and below: no other memory depends on the order of the counters.
@@ -30,6 +39,7 @@ impl Counters {
         self.messages_written
             .fetch_add(tally.messages, Ordering::Relaxed);
         self.conflicts.fetch_add(tally.conflicts, Ordering::Relaxed);
+        self.metrics.committed(tally.messages);
     }
 
     /// Adds a read.

@@ -18,7 +18,7 @@ use super::statements;
 use super::store::{SqliteStore, run_blocking};
 use crate::text::invalid;
 use crate::time::{from_us, to_us};
-use crate::{Error, Namespace, NamespaceName, Namespaces, Stats, json};
+use crate::{Error, Metrics, Namespace, NamespaceName, Namespaces, Stats, json};
 
 /// Namespaces as one file each in a folder, or all in memory. Cheap to clone.
 ///
@@ -42,6 +42,8 @@ impl fmt::Debug for SqliteNamespaces {
 struct Shared {
     /// The stores' configuration, with the folder as its location.
     config: Config,
+    /// Those of all namespaces, because their number has no limit.
+    metrics: Metrics,
     open: Mutex<HashMap<NamespaceName, SqliteStore>>,
 }
 
@@ -63,6 +65,7 @@ impl SqliteNamespaces {
         }
         let shared = Shared {
             config,
+            metrics: Metrics::new("sqlite"),
             open: Mutex::default(),
         };
         Ok(Self {
@@ -114,7 +117,8 @@ impl Shared {
                 return Err(exists(&namespace.name));
             }
             None => {
-                let store = BlockingSqliteStore::open(self.config.clone())?;
+                let metrics = self.metrics.clone();
+                let store = BlockingSqliteStore::open_measured(self.config.clone(), metrics)?;
                 store
                     .shared
                     .writer
@@ -142,7 +146,8 @@ impl Shared {
         let path = self.path(name).filter(|path| path.exists());
         let path = path.ok_or_else(|| not_found(name))?;
         let config = with_path(&self.config, path);
-        let store = SqliteStore::from(BlockingSqliteStore::open(config)?);
+        let store = BlockingSqliteStore::open_measured(config, self.metrics.clone())?;
+        let store = SqliteStore::from(store);
         open.insert(name.clone(), store.clone());
         Ok(store)
     }
@@ -235,7 +240,8 @@ impl Shared {
 /// several processes do so at once, one link succeeds.
 fn create_file(config: &Config, path: &Path, namespace: &Namespace) -> Result<(), Error> {
     let part = path.with_added_extension(format!("new-{}", Uuid::now_v7().simple()));
-    let store = BlockingSqliteStore::open(with_path(config, part.clone()))?;
+    let store =
+        BlockingSqliteStore::open_measured(with_path(config, part.clone()), Metrics::default())?;
     let inserted = store
         .shared
         .writer

@@ -14,12 +14,13 @@ use super::opened_file::OpenedFile;
 use super::readers::Readers;
 use super::writer::{TaskCommitter, ThreadCommitter, Writer};
 use super::{connection, schema};
-use crate::Error;
+use crate::{Error, Metrics};
 
 impl BlockingSqliteStore {
     /// Opens a store, and checks its contents with `check`.
     pub(super) fn open_with(
         config: Config,
+        metrics: Metrics,
         check: fn(&Connection) -> Result<(), Failure>,
     ) -> Result<Self, Error> {
         let config = config.normalized()?;
@@ -35,19 +36,21 @@ impl BlockingSqliteStore {
             Location::Memory => None,
             Location::File(path) => Some(OpenedFile::at(path)?),
         };
-        Ok(Self::new(config, connection, file, access))
+        Ok(Self::new(config, metrics, connection, file, access))
     }
 
     fn new(
         config: Config,
+        metrics: Metrics,
         connection: Option<Connection>,
         file: Option<OpenedFile>,
         access: Access,
     ) -> Self {
-        let counters = Arc::new(Counters::default());
+        let reads = metrics.reads().clone();
+        let counters = Arc::new(Counters::new(metrics));
         let readers = file
             .clone()
-            .map(|file| Readers::new(config.clone(), file, access));
+            .map(|file| Readers::new(config.clone(), file, access, reads));
         let timeout = config.write_timeout;
         let writer = Writer::new(connection, file, timeout, Arc::clone(&counters));
         let writer = Arc::new(writer);

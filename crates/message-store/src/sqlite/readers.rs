@@ -2,6 +2,7 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use meter::{PoolMeter, Share, Timer};
 use rusqlite::Connection;
 
 use super::access::Access;
@@ -16,16 +17,21 @@ pub(super) struct Readers {
     config: Config,
     file: OpenedFile,
     access: Access,
+    meter: PoolMeter,
     /// `None` once closed.
-    idle: Mutex<Option<Vec<Connection>>>,
+    idle: Mutex<Option<Vec<Open>>>,
 }
 
+/// An open connection, and the share that counts it.
+type Open = (Connection, Share);
+
 impl Readers {
-    pub(super) fn new(config: Config, file: OpenedFile, access: Access) -> Self {
+    pub(super) fn new(config: Config, file: OpenedFile, access: Access, meter: PoolMeter) -> Self {
         Self {
             config,
             file,
             access,
+            meter,
             idle: Mutex::new(Some(Vec::new())),
         }
     }
@@ -35,19 +41,22 @@ impl Readers {
         &self,
         read: impl FnOnce(&Connection) -> Result<T, Failure>,
     ) -> Result<T, Failure> {
+        let asked = Timer::start();
         // Take the connection that was used last, because its page cache is the freshest.
         let idle = self.lock().as_mut().ok_or(Error::Closed)?.pop();
-        let connection = match idle {
-            Some(connection) => connection,
-            None => self.open()?,
+        let open = match idle {
+            Some(open) => open,
+            None => (self.open()?, self.meter.opened()),
         };
         // The lock is not held here: reads run in parallel.
-        let result = read(&connection);
+        let borrowed = self.meter.borrowed(asked);
+        let result = read(&open.0);
+        drop(borrowed);
         // A connection that is not kept is dropped, which closes it.
         if let Some(idle) = self.lock().as_mut()
             && idle.len() < self.config.read_connections as usize
         {
-            idle.push(connection);
+            idle.push(open);
         }
         result
     }
@@ -70,7 +79,7 @@ impl Readers {
         drop(self.lock().take());
     }
 
-    fn lock(&self) -> MutexGuard<'_, Option<Vec<Connection>>> {
+    fn lock(&self) -> MutexGuard<'_, Option<Vec<Open>>> {
         // Nothing that can panic runs under the lock.
         self.idle.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -13,8 +13,8 @@ use super::config::Config;
 use super::request::{Request, Verdict};
 use crate::{
     Bookmark, Category, CategoryInfo, CategoryRead, Error, ExpectedVersion, GlobalPosition, Health,
-    ListStreams, Message, MessageStore, Notifications, Position, RecordedMessage, Stats, StoreInfo,
-    StreamInfo, StreamName, StreamRead, StreamWrite, Written,
+    ListStreams, Message, MessageStore, Metrics, Notifications, Position, RecordedMessage, Stats,
+    StoreInfo, StreamInfo, StreamName, StreamRead, StreamWrite, Written,
 };
 
 /// Maximum number of messages of a read that runs in the caller's task.
@@ -54,7 +54,10 @@ impl SqliteStore {
     /// changed or the file belongs to another application; [`Error::SchemaTooNew`];
     /// [`Error::Timeout`] while another process holds the file's lock.
     pub async fn open(config: Config) -> Result<Self, Error> {
-        let blocking = run_blocking(move || BlockingSqliteStore::open(config)).await?;
+        // Here, because a recorder may be installed for this thread only.
+        let metrics = Metrics::new("sqlite");
+        let open = move || BlockingSqliteStore::open_measured(config, metrics);
+        let blocking = run_blocking(open).await?;
         Ok(Self { blocking })
     }
 
@@ -80,8 +83,12 @@ impl SqliteStore {
         let shared = &self.blocking.shared;
         let ticket = request.ticket();
         let deadline = tokio::time::sleep(shared.config.write_timeout);
+        let metrics = &shared.counters.metrics;
+        let _waiting = metrics.write_begins();
         let outcome = shared.async_queue.submit_until(request, deadline).await;
-        outcome.unwrap_or_else(|error| Err(shared.submit_error(error, ticket)))
+        let ended = outcome.unwrap_or_else(|error| Err(shared.submit_error(error, ticket)));
+        metrics.write_ended(&ended);
+        ended
     }
 
     fn on_blocking_thread<T: Send + 'static>(
@@ -265,6 +272,10 @@ impl MessageStore for SqliteStore {
 
     fn notifications(&self) -> Notifications {
         self.blocking.notifications()
+    }
+
+    fn metrics(&self) -> Metrics {
+        self.blocking.shared.counters.metrics.clone()
     }
 
     async fn health(&self) -> Result<Health, Error> {

@@ -8,6 +8,7 @@ use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
 use group_commit::{Commit, CommitBlocking, CommitError};
+use meter::QueueMeter;
 use rusqlite::Connection;
 use tracing::debug_span;
 
@@ -200,6 +201,10 @@ impl CommitBlocking for ThreadCommitter {
         request.size_bytes
     }
 
+    fn meter(&self) -> Option<&QueueMeter> {
+        Some(self.0.counters.metrics.queue())
+    }
+
     fn commit(&self, batch: &mut [Request]) -> Result<Vec<Verdict>, CommitError<Error>> {
         let give_up = self.0.give_up(batch);
         loop {
@@ -223,6 +228,10 @@ impl Commit for TaskCommitter {
 
     fn size_bytes(&self, request: &Request) -> usize {
         request.size_bytes
+    }
+
+    fn meter(&self) -> Option<&QueueMeter> {
+        Some(self.0.counters.metrics.queue())
     }
 
     async fn commit(&self, batch: &mut [Request]) -> Result<Vec<Verdict>, CommitError<Error>> {

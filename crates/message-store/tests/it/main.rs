@@ -1,6 +1,7 @@
 //! The tests of the public interface, in one executable so that they are linked once.
 
 mod any_store;
+mod metrics;
 mod model;
 mod namespaces;
 mod postgres;

@@ -38,6 +38,8 @@ impl Shared {
         if self.is_alive(&mut open).await {
             self.idle.lock().connections.push_front(open);
             self.became_idle.notify_one();
+        } else {
+            self.meter.lost();
         }
         drop(permit);
     }

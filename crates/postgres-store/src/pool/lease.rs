@@ -2,6 +2,7 @@ use std::fmt;
 use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
 
+use meter::{Borrowed, Timer};
 use sqlx::postgres::PgConnection;
 use tokio::runtime::Handle;
 use tokio::sync::OwnedSemaphorePermit;
@@ -20,13 +21,21 @@ pub struct Lease {
     is_closed_on_drop: bool,
     /// The pool that lent the connection, and the pool's permit for it.
     origin: Option<(Arc<Shared>, OwnedSemaphorePermit)>,
+    /// Counts the connection as in use.
+    _in_use: Borrowed,
 }
 
 impl Lease {
-    pub(super) fn new(open: Open, pool: Arc<Shared>, permit: OwnedSemaphorePermit) -> Self {
+    pub(super) fn new(
+        open: Open,
+        pool: Arc<Shared>,
+        permit: OwnedSemaphorePermit,
+        asked: Timer,
+    ) -> Self {
         Self {
             open: Some(open),
             is_closed_on_drop: false,
+            _in_use: pool.meter.borrowed(asked),
             origin: Some((pool, permit)),
         }
     }

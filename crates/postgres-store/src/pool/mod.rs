@@ -12,6 +12,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
+use meter::{PoolMeter, Timer};
 use parking_lot::Mutex;
 use sqlx::{Connection as _, Error};
 use tokio::runtime::Handle;
@@ -36,6 +37,7 @@ pub struct Pool {
 struct Shared {
     hosts: Hosts,
     limits: Limits,
+    meter: PoolMeter,
     /// One permit per connection that may be open. The semaphore serves waiting borrowers in order
     /// of arrival.
     permits: Arc<Semaphore>,
@@ -77,11 +79,17 @@ impl Idle {
 impl Pool {
     /// Creates a pool. It opens connections on demand.
     pub fn new(hosts: impl Into<Hosts>, limits: Limits) -> Self {
+        Self::metered(hosts, limits, PoolMeter::default())
+    }
+
+    /// [`Pool::new`], with a meter of waits and connections.
+    pub fn metered(hosts: impl Into<Hosts>, limits: Limits, meter: PoolMeter) -> Self {
         let permits = limits.connections.max(1) as usize;
         Self {
             shared: Arc::new(Shared {
                 hosts: hosts.into(),
                 limits,
+                meter,
                 permits: Arc::new(Semaphore::new(permits.min(Semaphore::MAX_PERMITS))),
                 idle: Mutex::default(),
                 became_idle: Notify::new(),
@@ -106,10 +114,11 @@ impl Pool {
         if self.is_closed() {
             return Err(Error::PoolClosed);
         }
+        let asked = Timer::start();
         // The fast path: a free permit and an idle connection need neither a wait nor a timer.
         let permit = match Arc::clone(&shared.permits).try_acquire_owned() {
             Ok(permit) => match shared.fresh() {
-                Some(open) => return Ok(Lease::new(open, Arc::clone(shared), permit)),
+                Some(open) => return Ok(Lease::new(open, Arc::clone(shared), permit, asked)),
                 None => Some(permit),
             },
             Err(TryAcquireError::NoPermits) => None,
@@ -117,7 +126,7 @@ impl Pool {
         };
         let begun = Instant::now();
         // Pinned here, so that a running attempt still counts when the time is over.
-        let mut waiting = pin!(self.wait(permit));
+        let mut waiting = pin!(self.wait(permit, asked));
         let waited = timeout(shared.limits.wait, waiting.as_mut()).await;
         waited.unwrap_or_else(|_| Err(self.timed_out(begun)))
     }
@@ -129,7 +138,11 @@ impl Pool {
         outage.map_or(Error::PoolTimedOut, Error::from)
     }
 
-    async fn wait(&self, permit: Option<OwnedSemaphorePermit>) -> Result<Lease, Error> {
+    async fn wait(
+        &self,
+        permit: Option<OwnedSemaphorePermit>,
+        asked: Timer,
+    ) -> Result<Lease, Error> {
         let shared = &self.shared;
         let permit = match permit {
             Some(permit) => permit,
@@ -143,7 +156,7 @@ impl Pool {
             return Err(Error::PoolClosed);
         }
         let open = shared.open().await?;
-        Ok(Lease::new(open, Arc::clone(shared), permit))
+        Ok(Lease::new(open, Arc::clone(shared), permit, asked))
     }
 
     /// Whether a connection is idle at this moment.
@@ -188,6 +201,9 @@ impl Pool {
     /// Treats all connections by the failure of one: [suspects](Self::suspect) them if it was lost,
     /// and [retires](Self::retire) them if its session is spoiled.
     pub fn learn(&self, failure: Failure) {
+        if failure.ends_session() {
+            self.shared.meter.lost();
+        }
         match failure {
             Failure::Lost => self.suspect(),
             Failure::ReadOnly | Failure::Session => self.retire(),
@@ -280,7 +296,7 @@ impl Shared {
             }
             if let Some(found) = self.try_connect().await? {
                 self.start_keeper();
-                return Open::new(found, &self.size).await;
+                return Open::new(found, &self.size, &self.meter).await;
             }
             // The server may be full. Then a connection that comes back ends the pause early.
             let end = Instant::now() + pause;
@@ -319,6 +335,7 @@ impl Shared {
             if self.is_alive(&mut open).await {
                 return Some(open);
             }
+            self.meter.lost();
         }
     }
 

@@ -2,6 +2,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Instant;
 
+use meter::{PoolMeter, Share};
 use sqlx::postgres::PgConnection;
 use sqlx::{Connection as _, Row as _};
 
@@ -35,12 +36,16 @@ impl Process {
 }
 
 impl Open {
-    pub(super) async fn new(found: Found, size: &Arc<AtomicU32>) -> Result<Self, sqlx::Error> {
+    pub(super) async fn new(
+        found: Found,
+        size: &Arc<AtomicU32>,
+        meter: &PoolMeter,
+    ) -> Result<Self, sqlx::Error> {
         let Found {
             mut connection,
             host,
         } = found;
-        let counted = Counted::new(size);
+        let counted = Counted::new(size, meter);
         // As one message, because a pooler may send two of them to different server processes.
         let process = sqlx::raw_sql("SELECT pg_backend_pid()");
         let id = process.fetch_one(&mut connection).await?.try_get(0)?;
@@ -63,17 +68,23 @@ impl Open {
 }
 
 /// Adds one to the pool's number of open connections for as long as this value exists.
-struct Counted(Arc<AtomicU32>);
+struct Counted {
+    size: Arc<AtomicU32>,
+    _metered: Share,
+}
 
 impl Counted {
-    fn new(size: &Arc<AtomicU32>) -> Self {
+    fn new(size: &Arc<AtomicU32>, meter: &PoolMeter) -> Self {
         size.fetch_add(1, Ordering::Relaxed);
-        Self(Arc::clone(size))
+        Self {
+            size: Arc::clone(size),
+            _metered: meter.opened(),
+        }
     }
 }
 
 impl Drop for Counted {
     fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::Relaxed);
+        self.size.fetch_sub(1, Ordering::Relaxed);
     }
 }

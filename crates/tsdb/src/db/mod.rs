@@ -33,6 +33,7 @@ use crate::data::{SeriesData, Snapshot};
 use crate::index::Index;
 use crate::journal::FlushDemand;
 use crate::key::SHARDS;
+use crate::meters::Meters;
 use crate::series_cell::SeriesCell;
 use crate::shard::Shard;
 use crate::sync::{AtomicU64, Mutex, MutexGuard, RwLock};
@@ -75,6 +76,7 @@ pub(crate) struct Inner {
     journal: Option<Arc<Log>>,
     next_id: AtomicU64,
     usage: Usage,
+    meters: Meters,
     clock: Clock,
 }
 
@@ -177,6 +179,7 @@ impl Db {
 
 impl Inner {
     fn new(options: DbOptions) -> Self {
+        let meters = Meters::new();
         let shards = (0..SHARDS).map(|_| Padded(Mutex::new(Shard::default())));
         Self {
             shards: shards.collect(),
@@ -186,7 +189,8 @@ impl Inner {
             aliases: RwLock::new(Aliases::default()),
             journal: None,
             next_id: AtomicU64::new(1),
-            usage: Usage::default(),
+            usage: Usage::new(meters.usage()),
+            meters,
             clock: Clock::new(options.retention.age_ms),
             options,
         }

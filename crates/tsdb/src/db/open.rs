@@ -92,7 +92,7 @@ impl Db {
             );
         }
         // Begin the log only now: recovery must not log what it restores.
-        let log = Arc::new(Log::begin(storage, &start, &options)?);
+        let log = Arc::new(Log::begin(storage, &start, &options, inner.meters.log())?);
         inner.journal = Some(Arc::clone(&log));
         let inner = Arc::new(inner);
         let session = Session::begin(&inner, log, recovery, options.snapshot_after_bytes)?;
@@ -227,6 +227,7 @@ impl Session {
                     if let Err(cause) = snapshot::write(&inner, &log) {
                         tracing::warn!(%cause, "a snapshot of the series failed: the log grows");
                         inner.usage.snapshot_failed();
+                        inner.meters.snapshot_failed();
                     }
                 });
             })?;

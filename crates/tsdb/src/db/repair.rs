@@ -105,7 +105,7 @@ impl Db {
             snapshot_after_bytes: None,
             ..OpenOptions::default()
         };
-        let log = Arc::new(Log::begin(storage, &start, &options)?);
+        let log = Arc::new(Log::begin(storage, &start, &options, inner.meters.log())?);
         inner.journal = Some(Arc::clone(&log));
         // The snapshot replaces all files before it, damaged or not.
         snapshot::write(&inner, &log)?;

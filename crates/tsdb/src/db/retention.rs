@@ -92,6 +92,7 @@ impl Db {
         if let Some(max) = inner.options.retention.bytes {
             inner.sweep_bytes(max, &mut deleted);
         }
+        inner.meters.evicted(&deleted);
         deleted
     }
 }
@@ -106,6 +107,7 @@ impl Inner {
         if let Some(max) = self.options.retention.bytes {
             self.sweep_bytes(max, &mut deleted);
         }
+        self.meters.evicted(&deleted);
     }
 
     fn sweep_age(&self, deleted: &mut Deleted) {

@@ -1,6 +1,7 @@
 use super::Db;
 use super::new_series::NewSeries;
 use crate::data::SeriesData;
+use crate::meters::UsageMeters;
 use crate::series_cell::SeriesCell;
 use crate::sync::{AtomicUsize, Ordering};
 use crate::{Error, Labels, Limits};
@@ -38,7 +39,6 @@ impl Stats {
 
 /// The counters behind [`Stats`], updated by all writers. They are independent of each other, and
 /// guard nothing, so relaxed ordering is enough.
-#[derive(Default)]
 pub(super) struct Usage {
     new_series: NewSeries,
     series: AtomicUsize,
@@ -47,9 +47,23 @@ pub(super) struct Usage {
     metadata_bytes: AtomicUsize,
     repeated_samples: AtomicUsize,
     failed_snapshots: AtomicUsize,
+    meters: UsageMeters,
 }
 
 impl Usage {
+    pub(super) fn new(meters: UsageMeters) -> Self {
+        Self {
+            new_series: NewSeries::default(),
+            series: AtomicUsize::default(),
+            sample_bytes: AtomicUsize::default(),
+            index_bytes: AtomicUsize::default(),
+            metadata_bytes: AtomicUsize::default(),
+            repeated_samples: AtomicUsize::default(),
+            failed_snapshots: AtomicUsize::default(),
+            meters,
+        }
+    }
+
     pub(super) fn snapshot_failed(&self) {
         self.failed_snapshots.fetch_add(1, Ordering::Relaxed);
     }
@@ -68,21 +82,24 @@ impl Usage {
             self.series.fetch_sub(1, Ordering::Relaxed);
             return Err(Error::TooManySeries { max });
         }
-        self.index_bytes
-            .fetch_add(series_bytes(labels), Ordering::Relaxed);
+        self.meters.series.add(1);
+        self.index_grew(series_bytes(labels));
         Ok(())
     }
 
     /// Counts the bytes that the index has grown by.
     pub(super) fn index_grew(&self, bytes: usize) {
         self.index_bytes.fetch_add(bytes, Ordering::Relaxed);
+        self.meters.index_bytes.add(bytes as u64);
     }
 
     /// Counts the end of a series, and the bytes that the index has shrunk by.
     pub(super) fn end(&self, labels: &Labels, index_bytes: usize) {
         self.series.fetch_sub(1, Ordering::Relaxed);
-        self.index_bytes
-            .fetch_sub(series_bytes(labels) + index_bytes, Ordering::Relaxed);
+        let bytes = series_bytes(labels) + index_bytes;
+        self.index_bytes.fetch_sub(bytes, Ordering::Relaxed);
+        self.meters.series.add(1_u64.wrapping_neg());
+        self.meters.index_bytes.add((bytes as u64).wrapping_neg());
     }
 
     /// Changes the samples of a locked series. Counts the bytes and the repeated samples.
@@ -97,20 +114,23 @@ impl Usage {
         let after = data.size_bytes();
         if before != after {
             // Let the sum wrap, so that one addition serves both growth and shrinkage.
-            self.sample_bytes
-                .fetch_add(after.wrapping_sub(before), Ordering::Relaxed);
+            let change = after.wrapping_sub(before);
+            self.sample_bytes.fetch_add(change, Ordering::Relaxed);
+            self.meters.sample_bytes.add(wrapping(change));
         }
         let repeated = data.take_repeated();
         if repeated > 0 {
             self.repeated_samples.fetch_add(repeated, Ordering::Relaxed);
+            self.meters.repeated.add(repeated as u64);
         }
         result
     }
 
     /// Counts a change of the bytes of a metric's metadata.
     pub(super) fn resize_metadata(&self, before: usize, after: usize) {
-        self.metadata_bytes
-            .fetch_add(after.wrapping_sub(before), Ordering::Relaxed);
+        let change = after.wrapping_sub(before);
+        self.metadata_bytes.fetch_add(change, Ordering::Relaxed);
+        self.meters.metadata_bytes.add(wrapping(change));
     }
 
     /// Refuses an allocation of `bytes` beyond the limit. Callers pass 1 if they don't know the
@@ -140,6 +160,11 @@ impl Usage {
 /// Estimates the bytes of a series without its samples and its entries in the index.
 fn series_bytes(labels: &Labels) -> usize {
     SeriesCell::BYTES + labels.heap_bytes()
+}
+
+/// A difference of two sizes, negative ones as `wrapping_sub` returns them, with the width of a share.
+fn wrapping(change: usize) -> u64 {
+    change.cast_signed() as i64 as u64
 }
 
 impl Db {

@@ -74,10 +74,12 @@ impl Db {
             .and_then(|cell| inner.try_append_unchecked(cell, sample));
         // Settling may wait for the disk, so release the lock first.
         drop(shard);
-        if let Some(demand) = appended {
-            return inner.settle(demand);
-        }
-        inner.finish_unlocked(inner.append_checked(None, labels, &[sample], &mut None))
+        let settled = match appended {
+            Some(demand) => inner.settle(demand),
+            None => inner.finish_unlocked(inner.append_checked(None, labels, &[sample], &mut None)),
+        };
+        inner.meters.appended(1, &settled);
+        settled
     }
 
     /// Appends to the series of a handle. Stores the cell in `known`, so that the next call needs
@@ -93,7 +95,9 @@ impl Db {
         if let (Some(cell), [sample]) = (&known, samples)
             && let Some(demand) = inner.try_append_unchecked(cell, *sample)
         {
-            return inner.settle(demand);
+            let settled = inner.settle(demand);
+            inner.meters.appended(1, &settled);
+            return settled;
         }
         if samples.is_empty() {
             // A series must not begin without a sample.
@@ -105,7 +109,9 @@ impl Db {
         if found.is_some() {
             *known = found;
         }
-        inner.finish_unlocked(written)
+        let finished = inner.finish_unlocked(written);
+        inner.meters.appended(samples.len(), &finished);
+        finished
     }
 
     /// Writes the points of `batch` and empties it.
@@ -174,6 +180,7 @@ impl Db {
         if let Err(error) = inner.settle(greatest) {
             report.refuse_others(batch.len(), &error);
         }
+        inner.meters.wrote(&report);
         report
     }
 }

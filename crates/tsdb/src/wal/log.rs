@@ -22,6 +22,7 @@ use super::entry::Entries;
 use super::writer::{Buffers, Writer, WriterStart};
 use crate::journal::{FlushDemand, SeriesId};
 use crate::key::SHARDS;
+use crate::meters::LogMeters;
 use crate::storage::{Storage, StorageFailure};
 use crate::{Durability, Error, Labels, Metadata, OpenOptions, Sample};
 
@@ -87,9 +88,10 @@ impl Log {
         storage: Arc<dyn Storage>,
         start: &WriterStart,
         options: &OpenOptions,
+        meters: LogMeters,
     ) -> Result<Self, Error> {
         let durability = options.durability;
-        let writer = Writer::new(storage, start, options)?;
+        let writer = Writer::new(storage, start, options, meters)?;
         let core = Arc::new(Core {
             buffers: (0..=METADATA).map(|_| Mutex::default()).collect(),
             state: AtomicU8::new(state::WORKING),

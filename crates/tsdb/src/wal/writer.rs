@@ -13,6 +13,7 @@ use super::entry::Entries;
 use super::frames::Frames;
 use super::header::FrameHeader;
 use super::segment::{Segment, SegmentFile};
+use crate::meters::LogMeters;
 use crate::storage::{Storage, StorageFailure};
 use crate::{Durability, OpenOptions};
 
@@ -25,6 +26,7 @@ pub(super) type Buffers = [Mutex<Entries>];
 /// Writes the files of the log. Each log has one writer, behind a lock.
 pub(crate) struct Writer {
     storage: Arc<dyn Storage>,
+    meters: LogMeters,
     /// `None` after a failure, and after a full segment has ended.
     segment: Option<Segment>,
     next_number: u64,
@@ -64,19 +66,21 @@ pub(crate) struct WriterStart {
 pub(super) struct Unsynced {
     file: Arc<SegmentFile>,
     end: u64,
+    meters: LogMeters,
 }
 
 impl Unsynced {
-    fn of(segment: &Segment) -> Self {
+    fn of(segment: &Segment, meters: &LogMeters) -> Self {
         Self {
             file: Arc::clone(segment.file()),
             end: segment.end(),
+            meters: meters.clone(),
         }
     }
 
     /// Makes the bytes durable. Needs no lock of the writer.
     pub(super) fn sync(&self) -> Result<(), StorageFailure> {
-        self.file.sync()
+        self.meters.sync(|| self.file.sync())
     }
 }
 
@@ -86,10 +90,12 @@ impl Writer {
         storage: Arc<dyn Storage>,
         start: &WriterStart,
         options: &OpenOptions,
+        meters: LogMeters,
     ) -> Result<Self, StorageFailure> {
         let segment = Segment::begin(&*storage, start.number, start.previous_end)?;
         Ok(Self {
             storage,
+            meters,
             segment: Some(segment),
             next_number: start.number + 1,
             // This is set when the first segment ends.
@@ -149,7 +155,8 @@ impl Writer {
     ) -> Result<Option<Unsynced>, StorageFailure> {
         self.flush(buffers)?;
         let unsynced = |segment: &&Segment| segment.durable() < segment.end();
-        Ok(self.segment.as_ref().filter(unsynced).map(Unsynced::of))
+        let segment = self.segment.as_ref().filter(unsynced);
+        Ok(segment.map(|segment| Unsynced::of(segment, &self.meters)))
     }
 
     /// Records the outcome of a background sync.
@@ -189,7 +196,8 @@ impl Writer {
             let _ = self.retire(segment);
             return Err(failure);
         }
-        if sync && let Err(failure) = segment.sync() {
+        self.meters.wrote(self.frame.len());
+        if sync && let Err(failure) = self.meters.sync(|| segment.sync()) {
             self.give_up(&segment, before, &failure);
             return Err(failure);
         }
@@ -224,7 +232,7 @@ impl Writer {
     /// Makes a segment durable. If that fails, this ends the segment, and the caller must drop it.
     fn confirm(&mut self, segment: &mut Segment) -> Result<(), StorageFailure> {
         if segment.durable() < segment.end()
-            && let Err(failure) = segment.sync()
+            && let Err(failure) = self.meters.sync(|| segment.sync())
         {
             self.give_up(segment, segment.end(), &failure);
             return Err(failure);

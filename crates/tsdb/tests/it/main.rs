@@ -7,6 +7,8 @@ mod codecs;
 mod concurrency;
 mod crash;
 mod engine;
+#[cfg(feature = "metrics")]
+mod meters;
 mod metrics;
 #[cfg(feature = "promql")]
 mod promql;

@@ -52,6 +52,8 @@ mod labels_builder;
 mod matcher;
 #[path = "../../src/metadata.rs"]
 mod metadata;
+#[path = "../../src/meters.rs"]
+mod meters;
 #[path = "../../src/options.rs"]
 mod options;
 #[path = "../../src/pattern.rs"]

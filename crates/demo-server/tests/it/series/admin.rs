@@ -32,7 +32,7 @@ async fn sample_bytes(client: &Client) -> f64 {
     let text = client.get("/metrics").await.text();
     let line = text
         .lines()
-        .find(|line| line.starts_with("registrar_series_sample_bytes "));
+        .find(|line| line.starts_with("tsdb_memory_bytes{part=\"samples\"} "));
     let (_, value) = line
         .and_then(|line| line.rsplit_once(' '))
         .expect("the metric is shown");

@@ -44,7 +44,7 @@ async fn repeated_request_leaves_one_sample() {
         assert_eq!(query(&client, "sum_over_time(sent[1h])").await, "500");
         let metrics = client.get("/metrics").await.text();
         let repeated = if round == 0 { 0 } else { 500 };
-        let line = format!("\nregistrar_series_repeated_samples_total {repeated}\n");
+        let line = format!("\ntsdb_samples_repeated_total {repeated}\n");
         assert!(
             round > 1 || metrics.contains(&line),
             "round {round}: {metrics}"

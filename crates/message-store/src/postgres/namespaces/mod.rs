@@ -18,7 +18,7 @@ use super::session::administrator;
 use super::store::{PostgresStore, in_task};
 use super::{adoption, schema};
 use crate::text::invalid;
-use crate::{Error, MessageStore, Namespace, NamespaceName, Namespaces, Stats, json};
+use crate::{Error, MessageStore, Metrics, Namespace, NamespaceName, Namespaces, Stats, json};
 
 /// The namespaces of a database, each in its own schema: `message_store_1`, `message_store_2` and
 /// so on, and `message_store` for [`Config::interface_namespace`]. The table
@@ -75,7 +75,7 @@ impl PostgresNamespaces {
 impl Shared {
     async fn new(config: Config) -> Result<Self, Error> {
         let config = config.normalized();
-        let pools = Arc::new(Pools::new(&config).await?);
+        let pools = Arc::new(Pools::new(&config, Metrics::new("postgres")).await?);
         Ok(Self {
             config,
             pools,

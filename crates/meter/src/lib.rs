@@ -1,0 +1,17 @@
+#![doc = include_str!("../README.md")]
+
+#[cfg(not(feature = "metrics"))]
+mod off;
+#[cfg(feature = "metrics")]
+mod on;
+mod pool;
+mod queue;
+#[cfg(feature = "testing")]
+pub mod testing;
+
+#[cfg(not(feature = "metrics"))]
+pub use off::{Counter, Gauge, Histogram, Scope, Share, Shared, Timer};
+#[cfg(feature = "metrics")]
+pub use on::{Counter, Gauge, Histogram, Scope, Share, Shared, Timer};
+pub use pool::{Borrowed, PoolMeter};
+pub use queue::QueueMeter;
