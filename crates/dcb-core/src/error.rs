@@ -134,7 +134,8 @@ pub enum Error {
         feature: &'static str,
     },
     /// The database can't be reached, or the session there was spoiled and has been given up. If the
-    /// call was an append, nothing was written. Try again later.
+    /// call was an append, nothing was written. Try again later. A wrong password or a missing
+    /// database is an [`Error::Database`].
     #[error("the database can't be reached: {source}")]
     Unavailable {
         /// The driver's error. In PostgreSQL, a `postgres::ConnectError` if no connection could be

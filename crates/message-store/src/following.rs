@@ -4,7 +4,7 @@ use meter::Share;
 
 use crate::Metrics;
 
-/// What a subscription records of itself.
+/// What a subscription, or a run of a runner, records of itself.
 #[derive(Debug)]
 pub(crate) struct Following {
     metrics: Metrics,

@@ -123,14 +123,14 @@ impl Handles {
                 "writer_connections_lost_total",
                 "Connections for writes that were lost during a commit",
             ),
-            followers: scope.gauge("followers", "Subscriptions"),
+            followers: scope.gauge("followers", "Subscriptions and runs of `MessageRunner`"),
             lag: scope.gauge(
                 "follower_lag_positions",
-                "Positions that subscriptions have still to read, when they last looked; the sum of all",
+                "Positions that followers have still to read or to handle, when they last looked; the sum of all",
             ),
             waits: scope.counter(
                 "follower_waits_total",
-                "Times that a subscription had read everything and waited for more",
+                "Times that a follower had read everything and waited for more",
             ),
         }
     }

@@ -57,19 +57,19 @@ impl Gauge {
     /// A share of 0.
     #[inline(always)]
     pub fn share(&self) -> Share {
-        Share
+        Share(())
     }
 
     /// A share of 1.
     #[inline(always)]
     pub fn one(&self) -> Share {
-        Share
+        Share(())
     }
 }
 
 /// One part of the sum that a gauge shows. Dropping it takes its part away.
 #[derive(Debug, Default)]
-pub struct Share;
+pub struct Share(());
 
 impl Share {
     /// Sets this part.

@@ -1,4 +1,4 @@
-//! The handles with the feature `metrics`. [`off`](../off/index.html) has the same interface.
+//! The handles with the feature `metrics`. The module `off` has the same interface.
 
 use std::ops::Deref;
 use std::sync::Arc;

@@ -10,8 +10,8 @@ use tokio::time::{Instant, sleep};
 
 use crate::connect::connect;
 use crate::hosts::Hosts;
-use crate::limiter::Limiter;
 use crate::hosts::host_or_socket;
+use crate::limiter::Limiter;
 
 /// A write that waits for longer is looked into.
 const LONG: Duration = Duration::from_secs(2);

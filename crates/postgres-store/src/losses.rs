@@ -1,6 +1,6 @@
 use crate::hosts::Hosts;
-use crate::limiter::Limiter;
 use crate::hosts::host_or_socket;
+use crate::limiter::Limiter;
 
 /// Logs writes whose answer was lost.
 #[derive(Debug, Default)]

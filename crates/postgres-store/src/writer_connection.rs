@@ -157,13 +157,14 @@ impl WriterConnection {
     }
 
     /// [Connects](Self::connect), and retries until the time limit of a statement is over, unless the
-    /// server refuses the session for good.
+    /// server refuses the session for good, or the hosts fail fast.
     pub async fn reconnect(&mut self) -> Result<(), sqlx::Error> {
         const PAUSE: Duration = Duration::from_millis(50);
         let give_up = deadline_after(self.session.limit);
         let left = || give_up.saturating_duration_since(Instant::now());
         while let Err(failed) = self.connect_within(left()).await {
-            if Instant::now() >= give_up || failure(&failed) == Failure::Refused {
+            let is_final = self.session.hosts.fails_fast || failure(&failed) == Failure::Refused;
+            if is_final || Instant::now() >= give_up {
                 return Err(failed);
             }
             sleep(PAUSE).await;

@@ -61,7 +61,9 @@ pub struct Config {
     /// [`Error::Timeout`](crate::Error::Timeout), and nothing was written. Default: 5 s.
     pub write_timeout: Duration,
     /// Maximum duration of a read, including the wait for a connection and a second try after a lost
-    /// one. For a stream, the longest wait for its next rows. Default: 10 s.
+    /// one. For a stream, the longest wait for its next rows; opening one may take twice as long and 2 s,
+    /// because it goes on over another connection if the first one falls silent. `health` may take as
+    /// long as a read, or twice `write_timeout` and 2 s. Default: 10 s.
     pub read_timeout: Duration,
     /// Whether a call fails at once while the server can't be reached, instead of waiting for the
     /// server within its time limit. The call fails with the cause of the last attempt to open a

@@ -230,7 +230,9 @@ impl EventStore for PostgresStore {
         query: &Query,
         options: ReadOptions,
     ) -> Result<EventStream, Error> {
-        self.in_read_limit(pin!(self.stream(query, options))).await
+        let limit = Self::twice(self.shared.config.read_timeout);
+        self.in_limit(limit, pin!(self.stream(query, options)))
+            .await
     }
 
     #[instrument(level = "debug", name = "dcb.query", skip_all)]
@@ -311,7 +313,9 @@ impl EventStore for PostgresStore {
             let shared = Arc::clone(&self.shared);
             on_writer(async move { shared.writer_health().await }).await
         };
-        self.in_read_limit(pin!(checks)).await
+        let config = &self.shared.config;
+        let limit = config.read_timeout.max(Self::twice(config.write_timeout));
+        self.in_limit(limit, pin!(checks)).await
     }
 
     fn outage(&self, since: Instant) -> Option<Error> {

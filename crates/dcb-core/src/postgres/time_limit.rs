@@ -4,7 +4,7 @@
 //! replica and then of the primary, must not add these limits up.
 
 use std::pin::Pin;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use postgres_store::deadline_after;
 
@@ -19,8 +19,24 @@ impl PostgresStore {
         &self,
         read: Pin<&mut impl Future<Output = Result<T, Error>>>,
     ) -> Result<T, Error> {
+        self.in_limit(self.shared.config.read_timeout, read).await
+    }
+
+    /// The time limit of a call that gives a silent connection up after `limit`, and goes on with
+    /// another one.
+    pub(super) fn twice(limit: Duration) -> Duration {
+        /// `postgres_store` waits so long for an answer after the server's own timeout.
+        const MARGIN: Duration = Duration::from_secs(1);
+        limit.saturating_add(MARGIN).saturating_mul(2)
+    }
+
+    /// Runs the parts of a call within one time limit.
+    pub(super) async fn in_limit<T>(
+        &self,
+        limit: Duration,
+        read: Pin<&mut impl Future<Output = Result<T, Error>>>,
+    ) -> Result<T, Error> {
         let begun = Instant::now();
-        let limit = self.shared.config.read_timeout;
         let in_time = until(deadline_after(limit).into_std(), read).await;
         in_time.unwrap_or_else(|| Err(self.shared.primary.late(begun, "read", limit)))
     }

@@ -391,12 +391,9 @@ impl Commit for Writer {
         let mut session = self.session.lock().await;
         let session = &mut *session;
         let last = batch.iter().filter_map(|request| request.deadline).max();
+        let connected = session.connection.connect_before(last).await;
         // `Failed`, not `Unknown`: nothing has been sent yet.
-        session
-            .connection
-            .connect_before(last)
-            .await
-            .map_err(|failed| CommitError::Failed(error(&failed)))?;
+        connected.map_err(|failed| CommitError::Failed(error(&failed)))?;
         let is_in_time = |request: &Arc<Request>| has_time(&session.connection, request);
         if batch.iter().all(is_in_time) {
             self.commit_in_time(session, batch).await

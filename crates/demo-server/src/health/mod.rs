@@ -55,6 +55,8 @@ pub(crate) struct Health {
 struct Known {
     /// Whether the store answered the last probe.
     answers: AtomicBool,
+    /// Whether the log has the failure of the last probe, or of one before it.
+    is_silent: AtomicBool,
     /// The number of the [`Cause`] for which the last write failed; 0 if it succeeded.
     refuses: AtomicU8,
     /// The session that hears of other processes, as of the last probe.

@@ -1,6 +1,7 @@
 //! Asks the stores whether they answer.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use dcb_core::EventStore as _;
@@ -32,16 +33,30 @@ impl Health {
             (Store::Series, series),
         ] {
             let asked = asked.unwrap_or_else(|_| Err(format!("no answer within {LIMIT:?}")));
-            if let Err(failed) = &asked {
-                tracing::warn!(
-                    store = store.name(),
-                    failed,
-                    "a store failed its health check"
-                );
-            }
             self.answered(store, asked.is_ok());
+            self.log_change(store, asked);
         }
         self.note_listeners(stores);
+    }
+
+    /// Logs the first failure of an outage, and its end. The probes run once a second.
+    fn log_change(&self, store: Store, asked: Result<(), String>) {
+        let is_silent = &self.state(store).is_silent;
+        let was_silent = is_silent.swap(asked.is_err(), Ordering::Relaxed);
+        match asked {
+            Err(failed) if !was_silent => tracing::warn!(
+                store = store.name(),
+                failed,
+                "a store failed its health check"
+            ),
+            Ok(()) if was_silent => {
+                tracing::info!(
+                    store = store.name(),
+                    "a store answers its health check again"
+                );
+            }
+            _ => {}
+        }
     }
 
     /// A failed log refuses to sync, but still answers reads.

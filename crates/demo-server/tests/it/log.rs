@@ -1,5 +1,8 @@
 //! The server's log.
 
+use std::time::Duration;
+
+use local_postgres::SessionProxy;
 use serde_json::Value;
 
 use crate::support::program::{Program, command};
@@ -108,4 +111,56 @@ fn failed_start_is_json_too() {
     let lines = objects(&String::from_utf8_lossy(&output.stderr));
     assert_eq!(lines.len(), 1, "{lines:?}");
     assert_eq!(lines[0]["level"], "ERROR");
+}
+
+/// The health check runs once a second. It wrote a line each time.
+#[tokio::test(flavor = "multi_thread")]
+async fn outage_is_logged_once_by_each_part() {
+    let database = fresh_database("outage").await;
+    let proxy = SessionProxy::start(database.url()).await;
+    let mut command = command();
+    command.args(["--log-format", "json", "--database-url", proxy.url()]);
+    let server = tokio::task::spawn_blocking(|| Program::start(command)).await;
+    let server = server.expect("the task does not panic");
+    proxy.silence_new(true);
+    proxy.silence();
+    tokio::time::sleep(Duration::from_secs(12)).await;
+    proxy.silence_new(false);
+    tokio::time::sleep(Duration::from_secs(8)).await;
+    let log = tokio::task::spawn_blocking(|| server.stop()).await;
+    let lines = objects(&log.expect("the task does not panic"));
+    let count = |message: &str, field: &str, value: &str| {
+        let is_it = |line: &&Value| line["message"] == message && line[field] == value;
+        lines.iter().filter(is_it).count()
+    };
+    for (message, field, values) in [
+        (
+            "a store failed its health check",
+            "store",
+            ["events", "messages"],
+        ),
+        (
+            "a store answers its health check again",
+            "store",
+            ["events", "messages"],
+        ),
+        (
+            "PostgreSQL can't be reached",
+            "application",
+            ["dcb-core", "message-store"],
+        ),
+        (
+            "PostgreSQL can be reached again",
+            "application",
+            ["dcb-core", "message-store"],
+        ),
+    ] {
+        for value in values {
+            assert_eq!(
+                count(message, field, value),
+                1,
+                "{message} {value}: {lines:#?}"
+            );
+        }
+    }
 }

@@ -86,7 +86,7 @@ pub struct Config {
     /// for example if an SQL client holds a category's lock; the caller then gets
     /// [`Error::Timeout`](crate::Error::Timeout), and nothing was written. Default: 5 s.
     pub write_timeout: Duration,
-    /// Time limit of a read. Default: 10 s.
+    /// Time limit of a read. `health` may take as long, or twice `write_timeout` and 2 s. Default: 10 s.
     pub read_timeout: Duration,
     /// Whether a call fails at once while the server can't be reached, instead of waiting for the
     /// server within its time limit. The call fails with the cause of the last attempt to open a

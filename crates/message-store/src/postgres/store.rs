@@ -1,12 +1,12 @@
 use std::fmt;
 use std::pin::pin;
 use std::sync::{Arc, Weak};
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use group_commit::Queue;
 use postgres_store::{KEEP_ALIVE_INTERVAL, Schema, Task, WriterConnection};
 use tokio::sync::Mutex;
-use tokio::time::{Instant, sleep};
+use tokio::time::{Instant, sleep, timeout_at};
 use tracing::instrument;
 
 use super::config::Config;
@@ -343,14 +343,26 @@ impl MessageStore for PostgresStore {
     }
 
     async fn health(&self) -> Result<Health, Error> {
+        /// `postgres_store` waits so long for an answer after the server's own timeout.
+        const MARGIN: Duration = Duration::from_secs(1);
         let store = self.clone();
         let checks = on_writer(async move { store.check_health().await });
+        let Config {
+            read_timeout,
+            write_timeout,
+            ..
+        } = self.shared.config;
+        // The checks try a second connection if that of the writer is silent.
+        let limit = read_timeout.max((write_timeout + MARGIN) * 2);
         let begun = Instant::now();
-        self.shared
-            .pools
-            .primary
-            .in_limit(begun, pin!(checks))
-            .await
+        match timeout_at(begun + limit, pin!(checks)).await {
+            Ok(checked) => checked,
+            Err(_) => Err(self
+                .shared
+                .pools
+                .primary
+                .late(begun.into_std(), "read", limit)),
+        }
     }
 
     fn stats(&self) -> Stats {

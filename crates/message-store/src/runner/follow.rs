@@ -9,6 +9,7 @@ use super::patience::Pauses;
 use super::reader::{Page, Reader};
 use super::stop::Stop;
 use super::{Consumer, End, Failure};
+use crate::following::Following;
 use crate::{ConsumerGroup, GlobalPosition, MessageStore, RecordedMessage};
 
 impl<S: MessageStore> Consumer<S> {
@@ -55,6 +56,7 @@ impl<S: MessageStore> Consumer<S> {
                 self.save_if_due(stop).await?;
             }
             self.progress.set_position(page.through);
+            reader.following.record_lag(self.progress.lag());
             // A page that is not full reaches the goal too: the last messages may have been deleted.
             if goal.is_some() && (!page.is_full || page.through >= goal) {
                 return Ok(());
@@ -88,6 +90,7 @@ impl<S: MessageStore> Consumer<S> {
             after: checkpoint,
             batch_size: self.options.batch_size,
             notifications,
+            following: Following::new(self.store.metrics()),
         })
     }
 
@@ -98,6 +101,7 @@ impl<S: MessageStore> Consumer<S> {
                 Ok(page) => {
                     self.recovered();
                     self.progress.observe_head(page.head);
+                    reader.following.record_lag(self.progress.lag());
                     return Ok(page);
                 }
                 Err(error) => self.wait_out(error, &mut pauses, stop).await?,
@@ -114,6 +118,7 @@ impl<S: MessageStore> Consumer<S> {
         }
         // At least 1 ms, because an interval of zero would make this a busy loop.
         let limit = limit.max(Duration::from_millis(1));
+        reader.following.waits();
         // Read again in any case: hints can get lost.
         let _ = stop
             .or(timeout(limit, reader.notifications.changed()))

@@ -1,3 +1,4 @@
+use crate::following::Following;
 use crate::{
     Bookmark, Category, CategoryRead, ConsumerGroup, Error, GlobalPosition, MessageStore,
     Notifications, RecordedMessage,
@@ -11,6 +12,7 @@ pub(super) struct Reader {
     pub(super) after: Option<Bookmark>,
     pub(super) batch_size: u64,
     pub(super) notifications: Notifications,
+    pub(super) following: Following,
 }
 
 pub(super) struct Page {

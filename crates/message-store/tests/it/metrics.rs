@@ -1,14 +1,16 @@
 //! What the stores record through the facade `metrics`, against the table in README.md.
 
+use std::future::pending;
 use std::time::Duration;
 
 use message_store::postgres::{Config as PostgresConfig, PostgresNamespaces};
 use message_store::sqlite::{Config as SqliteConfig, SqliteNamespaces, SqliteStore};
 use message_store::{
-    Error, ExpectedVersion, GlobalPosition, MessageStore, NamespaceName, Namespaces,
-    SubscribeOptions,
+    Error, ExpectedVersion, GlobalPosition, MessageRunner, MessageStore, NamespaceName, Namespaces,
+    RecordedMessage, RunOptions, SubscribeOptions,
 };
 use meter::testing::{Recorded, Recording, documented};
+use tokio::sync::Notify;
 use tokio::time::timeout;
 
 use crate::support::postgres::fresh_database;
@@ -152,4 +154,48 @@ async fn the_lag_of_a_subscription_counts_until_it_ends() {
     let change = recording.look();
     assert_eq!(change.number(lag, None), -6.0);
     assert_eq!(change.number(followers, None), -1.0);
+}
+
+/// The handler holds the first message of the second page.
+#[tokio::test(flavor = "multi_thread")]
+async fn the_lag_of_a_runner_counts_until_its_run_ends() {
+    let store = SqliteStore::open(SqliteConfig::memory());
+    let (store, recording) = Recording::of(store).await;
+    let store = store.expect("a store");
+    let stream = stream_name("order-1");
+    let written = store.write_batch(&stream, messages(10), ExpectedVersion::NoStream);
+    written.await.expect("the messages are written");
+    let fifth = Notify::new();
+    let handler = |message: RecordedMessage| {
+        let is_fifth = message.global_position().get() == 5;
+        let fifth = &fifth;
+        async move {
+            if is_fifth {
+                fifth.notify_one();
+                pending::<()>().await;
+            }
+            Ok(())
+        }
+    };
+    let runner = MessageRunner::new(store, "invoices", category("order"), handler);
+    let pages = RunOptions::new().batch_size(4);
+    let mut runner = runner.expect("a consumer").options(pages);
+    let mut running = Box::pin(runner.run());
+    tokio::select! {
+        ended = &mut running => panic!("{ended:?}"),
+        () = fifth.notified() => {}
+    }
+    let recorded = recording.look();
+    assert_eq!(
+        recorded.number("message_store_follower_lag_positions", None),
+        6.0
+    );
+    assert_eq!(recorded.number("message_store_followers", None), 1.0);
+    drop(running);
+    let change = recording.look();
+    assert_eq!(
+        change.number("message_store_follower_lag_positions", None),
+        -6.0
+    );
+    assert_eq!(change.number("message_store_followers", None), -1.0);
 }

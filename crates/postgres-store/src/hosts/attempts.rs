@@ -23,6 +23,8 @@ pub(super) struct Attempts {
 #[derive(Default)]
 struct State {
     running: usize,
+    /// Whether one of them is a [probe](Attempt::probe).
+    is_probing: bool,
     /// Since when attempts run and none has ended.
     silent_since: Option<Instant>,
     /// The last silence whose callers all gave up: when it began and when it ended.
@@ -62,7 +64,8 @@ impl State {
         self.silent_since.get_or_insert_with(Instant::now);
     }
 
-    fn end(&mut self) {
+    fn end(&mut self, is_probe: bool) {
+        self.is_probing &= !is_probe;
         self.running -= 1;
         if self.running == 0 {
             let since = self.silent_since.take();
@@ -75,31 +78,35 @@ impl State {
 pub(super) struct Attempt {
     hosts: Hosts,
     begun: Instant,
+    is_probe: bool,
     has_ended: bool,
 }
 
 impl Attempt {
     pub(super) fn begin(hosts: &Hosts) -> Self {
         hosts.attempts.state.lock().begin();
-        Self::of(hosts)
+        Self::of(hosts, false)
     }
 
-    /// Begins an attempt that finds out whether an outage is over. `None` while another attempt runs,
-    /// and right after one.
+    /// Begins an attempt that finds out whether an outage is over. `None` while another probe runs,
+    /// and right after an attempt. A task must run it: an attempt whose caller is not polled can't
+    /// find out anything, so other attempts don't count.
     pub(super) fn probe(hosts: &Hosts) -> Option<Self> {
         let mut state = hosts.attempts.state.lock();
         let (ended, _) = state.failed.as_ref()?;
-        if state.running > 0 || ended.elapsed() < PROBE_EVERY {
+        if state.is_probing || ended.elapsed() < PROBE_EVERY {
             return None;
         }
+        state.is_probing = true;
         state.begin();
-        Some(Self::of(hosts))
+        Some(Self::of(hosts, true))
     }
 
-    fn of(hosts: &Hosts) -> Self {
+    fn of(hosts: &Hosts, is_probe: bool) -> Self {
         Self {
             hosts: hosts.clone(),
             begun: Instant::now(),
+            is_probe,
             has_ended: false,
         }
     }
@@ -125,11 +132,13 @@ impl Attempt {
 impl Drop for Attempt {
     fn drop(&mut self) {
         let attempts = &self.hosts.attempts;
-        attempts.state.lock().end();
+        attempts.state.lock().end(self.is_probe);
         let waited = self.begun.elapsed();
         if !self.has_ended && waited >= SILENT {
             let silent = self.hosts.silent(waited);
-            attempts.log.lost(self.hosts.likely_one(), self.begun, &silent);
+            attempts
+                .log
+                .lost(self.hosts.likely_one(), self.begun, &silent);
         }
     }
 }

@@ -5,8 +5,11 @@ use std::time::Instant;
 use meter::{PoolMeter, Share};
 use sqlx::postgres::PgConnection;
 use sqlx::{Connection as _, Row as _};
+use tokio::time::timeout;
 
 use crate::hosts::Found;
+use crate::sign_of_life::OPENING;
+use crate::statement::no_answer_within;
 
 /// An open connection of a pool, with the times that the pool needs to judge it.
 pub(super) struct Open {
@@ -48,7 +51,10 @@ impl Open {
         let counted = Counted::new(size, meter);
         // As one message, because a pooler may send two of them to different server processes.
         let process = sqlx::raw_sql("SELECT pg_backend_pid()");
-        let id = process.fetch_one(&mut connection).await?.try_get(0)?;
+        let asked = timeout(OPENING, process.fetch_one(&mut connection)).await;
+        let id = asked
+            .unwrap_or_else(|_| Err(no_answer_within(OPENING)))?
+            .try_get(0)?;
         let now = Instant::now();
         Ok(Self {
             connection,

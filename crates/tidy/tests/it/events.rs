@@ -10,7 +10,8 @@ const LIBRARIES: [&str; 4] = ["dcb-core", "message-store", "postgres-store", "ts
 
 /// The events of a library's source, as level and message.
 fn events(library: &str) -> BTreeSet<(String, String)> {
-    let call = Regex::new(r#"(?s)tracing::(warn|info|error)!\((.*?"\s*,?\s*)\)"#).expect("a pattern");
+    let call =
+        Regex::new(r#"(?s)tracing::(warn|info|error)!\((.*?"\s*,?\s*)\)"#).expect("a pattern");
     let text = Regex::new(r#"(?s)"((?:[^"\\]|\\.)*)"\s*,?\s*$"#).expect("a pattern");
     let broken = Regex::new(r"\\\n\s*").expect("a pattern");
     let source = workspace::root().join("crates").join(library).join("src");

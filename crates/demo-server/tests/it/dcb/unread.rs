@@ -44,6 +44,17 @@ async fn read_all(stream: &mut Stream) {
     }
 }
 
+async fn wait_until_given_back(client: &Client) {
+    let returned = async {
+        while unread_bytes(client).await > 0 {
+            sleep(Duration::from_millis(5)).await;
+        }
+    };
+    timeout(LIMIT, returned)
+        .await
+        .expect("the memory is given back");
+}
+
 /// There is memory for one large event at a time, and most subscribers read nothing. Still each of
 /// them gets every event, and the one that reads gets them at once.
 #[tokio::test(flavor = "multi_thread")]
@@ -74,7 +85,7 @@ async fn unread_events_use_bounded_memory_and_none_is_lost() {
     for stream in &mut idle {
         read_all(stream).await;
     }
-    assert_eq!(unread_bytes(&client).await, 0);
+    wait_until_given_back(&client).await;
     client.stop().await;
 }
 
@@ -92,13 +103,6 @@ async fn memory_of_a_subscriber_that_is_gone_is_given_back() {
         sleep(Duration::from_millis(5)).await;
     }
     drop(streams);
-    let returned = async {
-        while unread_bytes(&client).await > 0 {
-            sleep(Duration::from_millis(5)).await;
-        }
-    };
-    timeout(LIMIT, returned)
-        .await
-        .expect("the memory is given back");
+    wait_until_given_back(&client).await;
     client.stop().await;
 }

@@ -3,12 +3,16 @@
 use std::net::SocketAddr;
 use std::path::Path;
 use std::process::Command;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
 
 use axum::http::StatusCode;
 use demo_server::Settings;
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
+use tokio::time::sleep;
 
 use super::process::Process;
 use crate::support::{Client, size};
@@ -62,8 +66,8 @@ async fn repeated_request_leaves_one_sample() {
     client.stop().await;
 }
 
-/// Writes points until the server dies. Returns the number of answered ones.
-async fn write_until_killed(address: SocketAddr, first: u32) -> u32 {
+/// Writes points until the server dies, and counts the answered ones.
+async fn write_until_killed(address: SocketAddr, first: u32, answered: Arc<AtomicU32>) {
     let mut stream = TcpStream::connect(address).await.expect("a connection");
     let mut answer = [0; 1024];
     for number in first.. {
@@ -76,11 +80,11 @@ async fn write_until_killed(address: SocketAddr, first: u32) -> u32 {
         match stream.read(&mut answer).await {
             Ok(read) if read > 0 && sent.is_ok() => {
                 assert!(answer.starts_with(b"HTTP/1.1 204"), "{:?}", &answer[..read]);
+                answered.fetch_add(1, Ordering::Relaxed);
             }
-            _ => return number - first,
+            _ => return,
         }
     }
-    0
 }
 
 #[tokio::test]
@@ -90,11 +94,17 @@ async fn killed_server_keeps_every_answered_write_in_each_mode() {
         let mut first = 1;
         for round in 0..size(3, 30) {
             let server = Process::start(folder.path(), &["--series-durability", mode]);
-            let writing = tokio::spawn(write_until_killed(server.address, first));
-            tokio::time::sleep(std::time::Duration::from_millis(150)).await;
+            let answered = Arc::new(AtomicU32::new(0));
+            let writing = write_until_killed(server.address, first, Arc::clone(&answered));
+            let writing = tokio::spawn(writing);
+            while answered.load(Ordering::Relaxed) == 0 {
+                assert!(!writing.is_finished(), "{mode}, round {round}");
+                sleep(Duration::from_millis(10)).await;
+            }
+            sleep(Duration::from_millis(100)).await;
             server.kill();
-            let answered = writing.await.expect("the writer ends");
-            assert!(answered > 0, "{mode}, round {round}");
+            writing.await.expect("the writer ends");
+            let answered = answered.load(Ordering::Relaxed);
             // The last write may be there although its answer was lost.
             first += answered + 1;
         }

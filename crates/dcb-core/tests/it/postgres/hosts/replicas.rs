@@ -48,6 +48,17 @@ async fn sessions(url: &str) -> usize {
     count[0].parse().unwrap()
 }
 
+/// Reads until a session at this server reads, beside the one that watches.
+async fn read_at(store: &PostgresStore, url: &str) {
+    let reading = async {
+        while sessions(url).await <= 1 {
+            read_for(store, Duration::from_millis(50)).await;
+        }
+    };
+    let reached = timeout(TIMEOUT, reading).await;
+    reached.expect("reads use the replica");
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn reads_use_all_replicas_that_answer() {
     let Some((primary, standbys)) = cluster(2).await else {
@@ -55,34 +66,31 @@ async fn reads_use_all_replicas_that_answer() {
     };
     let proxy = SessionProxy::start(standbys[0].url()).await;
     let store = store_on(primary.url(), &[proxy.url(), standbys[1].url()], |_| {}).await;
-    read_for(&store, Duration::from_millis(200)).await;
     for standby in &standbys {
-        // One session watches, the others read.
-        assert!(sessions(standby.url()).await > 1);
+        read_at(&store, standby.url()).await;
     }
     // A replica falls silent.
     proxy.silence_new(true);
     proxy.silence();
     read_for(&store, READING).await;
-    assert_eq!(store.replicas_in_use(), 1);
+    wait_until_in_use(&store, 1).await;
     proxy.silence_new(false);
     wait_until_in_use(&store, 2).await;
     // The other one dies.
     standbys[1].kill_hard().unwrap();
     read_for(&store, READING).await;
-    assert_eq!(store.replicas_in_use(), 1);
+    wait_until_in_use(&store, 1).await;
     // And the first one too, which leaves the primary.
     standbys[0].kill_hard().unwrap();
     read_for(&store, READING).await;
-    assert_eq!(store.replicas_in_use(), 0);
+    wait_until_in_use(&store, 0).await;
     let appended = store.append(tagged("a")).await.unwrap().last();
     assert_eq!(store.wait_for(appended, TIMEOUT).await.unwrap(), appended);
     for standby in &standbys {
         standby.restart().await.unwrap();
     }
     wait_until_in_use(&store, 2).await;
-    read_for(&store, Duration::from_millis(200)).await;
-    assert!(sessions(standbys[1].url()).await > 1);
+    read_at(&store, standbys[1].url()).await;
     store.close().await;
 }
 
@@ -101,7 +109,7 @@ async fn reads_leave_a_replica_that_lags_too_far() {
     }
     // An idle log has no lag.
     sleep(lag * 2).await;
-    assert_eq!(store.replicas_in_use(), 1);
+    wait_until_in_use(&store, 1).await;
     store.append(tagged("a")).await.unwrap();
     assert_eq!(store.head().await.unwrap(), Some(at(1)), "the replica's");
     timeout(lag + SOON, wait_until_in_use(&store, 0))

@@ -280,7 +280,7 @@ async fn lone_append_reads_few_rows() {
             let cost = cost(&log, condition.clone(), false).await;
             println!("{cost:?} for {REPEATS} appends, {condition:?}");
             assert!(cost.rows <= 8 * REPEATS, "{cost:?}, {condition:?}");
-            assert!(cost.blocks <= 64 * REPEATS, "{cost:?}, {condition:?}");
+            assert!(cost.blocks <= 128 * REPEATS, "{cost:?}, {condition:?}");
         }
     }
 }
