@@ -1,8 +1,8 @@
 //! What a store records through the `metrics` facade. README.md lists the names.
 //!
-//! Without the feature `metrics`, all of this is empty; see the crate `meter`.
+//! Without the feature `metrics`, all of this is empty; see the crate `store-meter`.
 
-use meter::{Counter, Gauge, Histogram, PoolMeter, QueueMeter, Scope, Share, Shared};
+use store_meter::{Counter, Gauge, Histogram, PoolMeter, QueueMeter, Scope, Share, Shared};
 
 use crate::{Appended, Error};
 

@@ -6,7 +6,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::pin;
 use std::task::{Poll, Waker};
 
-use meter::Timer;
+use store_meter::Timer;
 
 use crate::Outcome;
 use crate::commit::{Commit, CommitError};

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll, Wake, Waker};
 use std::time::Instant;
 
-use meter::QueueMeter;
+use store_meter::QueueMeter;
 
 use crate::batch::{SlotOf, outcome_so_far, settle};
 use crate::commit::{Commit, CommitBlocking, CommitError};

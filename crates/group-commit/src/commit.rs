@@ -1,6 +1,6 @@
 use std::future::Future;
 
-use meter::QueueMeter;
+use store_meter::QueueMeter;
 
 /// Writes batches of requests for an async [`Queue`](crate::Queue).
 pub trait Commit: Send + Sync + 'static {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
-use meter::Timer;
+use store_meter::Timer;
 
 use crate::error::SubmitError;
 use crate::sync::{Mutex, MutexGuard, PoisonError};

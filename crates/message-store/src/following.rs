@@ -1,6 +1,6 @@
 use std::time::{Duration, Instant};
 
-use meter::Share;
+use store_meter::Share;
 
 use crate::Metrics;
 

@@ -1,13 +1,13 @@
 //! What a store records through the `metrics` facade. README.md lists the names.
 //!
-//! Without the feature `metrics`, all of this is empty; see the crate `meter`.
+//! Without the feature `metrics`, all of this is empty; see the crate `store-meter`.
 
 #![cfg_attr(
     not(any(feature = "postgres", feature = "sqlite")),
     expect(dead_code, reason = "only a backend records writes and reads")
 )]
 
-use meter::{Counter, Gauge, Histogram, PoolMeter, QueueMeter, Scope, Share, Shared};
+use store_meter::{Counter, Gauge, Histogram, PoolMeter, QueueMeter, Scope, Share, Shared};
 
 use crate::Error;
 

@@ -1,8 +1,8 @@
 //! What a database records through the `metrics` facade. README.md lists the names.
 //!
-//! Without the feature `metrics`, all of this is empty; see the crate `meter`.
+//! Without the feature `metrics`, all of this is empty; see the crate `store-meter`.
 
-use meter::{Counter, Histogram, Scope, Share, Timer};
+use store_meter::{Counter, Histogram, Scope, Share, Timer};
 
 use crate::{Deleted, WriteReport};
 

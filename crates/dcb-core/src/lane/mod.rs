@@ -58,7 +58,7 @@ pub(crate) use pause::pause;
 pub(crate) use state::{Next, Start};
 use state::{Purpose, Settled, State};
 
-use meter::Share;
+use store_meter::Share;
 
 use crate::{Append, Appended, Bookmark, Error, Metrics, Query, Reads, SequencedEvent};
 

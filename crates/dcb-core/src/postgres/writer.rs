@@ -14,10 +14,10 @@ use std::sync::atomic::Ordering;
 
 use futures_util::future::join;
 use group_commit::{Commit, CommitError};
-use meter::QueueMeter;
 use postgres_store::{Column, Element, Failure, WriterConnection, deadline_after, failure};
 use sqlx::Row as _;
 use sqlx::postgres::PgRow;
+use store_meter::QueueMeter;
 use tokio::sync::Mutex;
 use uuid::Uuid;
 

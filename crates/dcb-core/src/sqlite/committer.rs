@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use group_commit::{Commit, CommitBlocking, CommitError, SubmitError};
-use meter::QueueMeter;
+use store_meter::QueueMeter;
 
 use super::background::run;
 use super::config::Config;

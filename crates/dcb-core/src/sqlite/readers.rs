@@ -3,8 +3,8 @@
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
-use meter::{PoolMeter, Share, Timer};
 use rusqlite::Connection;
+use store_meter::{PoolMeter, Share, Timer};
 
 use super::access::Access;
 use super::config::Config;

@@ -3,7 +3,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
-use meter::Share;
+use store_meter::Share;
 
 use crate::{Error, Metrics, Position};
 

@@ -9,7 +9,7 @@ use dcb_core::{
     ReadOptions, SubscribeOptions,
 };
 use local_postgres::Durability;
-use meter::testing::{Recorded, Recording, documented};
+use store_meter::testing::{Recorded, Recording, documented};
 use tokio::time::timeout;
 
 use crate::support::backend::SharedStore;

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use axum::http::StatusCode;
 use demo_server::Settings;
-use meter::testing::documented;
 use serde_json::{Value, json};
+use store_meter::testing::documented;
 
 use crate::support::Client;
 

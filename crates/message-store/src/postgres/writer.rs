@@ -4,10 +4,10 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use group_commit::{Commit, CommitError};
-use meter::QueueMeter;
 use postgres_store::{Column, Element, Failure, Schema, WriterConnection, failure};
 use sqlx::Row as _;
 use sqlx::postgres::PgRow;
+use store_meter::QueueMeter;
 use tokio::sync::Mutex;
 use tokio::time::Instant;
 use uuid::Uuid;

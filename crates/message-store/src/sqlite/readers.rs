@@ -2,8 +2,8 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use meter::{PoolMeter, Share, Timer};
 use rusqlite::Connection;
+use store_meter::{PoolMeter, Share, Timer};
 
 use super::access::Access;
 use super::config::Config;

@@ -8,8 +8,8 @@ use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
 use group_commit::{Commit, CommitBlocking, CommitError};
-use meter::QueueMeter;
 use rusqlite::Connection;
+use store_meter::QueueMeter;
 use tracing::debug_span;
 
 use super::access;

@@ -9,7 +9,7 @@ use message_store::{
     Error, ExpectedVersion, GlobalPosition, MessageRunner, MessageStore, NamespaceName, Namespaces,
     RecordedMessage, RunOptions, SubscribeOptions,
 };
-use meter::testing::{Recorded, Recording, documented};
+use store_meter::testing::{Recorded, Recording, documented};
 use tokio::sync::Notify;
 use tokio::time::timeout;
 

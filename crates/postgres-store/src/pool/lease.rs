@@ -2,8 +2,8 @@ use std::fmt;
 use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
 
-use meter::{Borrowed, Timer};
 use sqlx::postgres::PgConnection;
+use store_meter::{Borrowed, Timer};
 use tokio::runtime::Handle;
 use tokio::sync::OwnedSemaphorePermit;
 

@@ -2,9 +2,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Instant;
 
-use meter::{PoolMeter, Share};
 use sqlx::postgres::PgConnection;
 use sqlx::{Connection as _, Row as _};
+use store_meter::{PoolMeter, Share};
 use tokio::time::timeout;
 
 use crate::hosts::Found;

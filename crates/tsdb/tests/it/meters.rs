@@ -1,6 +1,6 @@
 //! What a database records through the facade `metrics`, against the table in README.md.
 
-use meter::testing::{Recording, documented};
+use store_meter::testing::{Recording, documented};
 use tsdb::{Batch, Db, DbOptions, Durability, Labels, OpenOptions, Retention, Sample};
 
 fn labels(host: &str) -> Labels {

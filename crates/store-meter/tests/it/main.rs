@@ -1,7 +1,7 @@
 //! Handles with and without a recorder.
 
-use meter::testing::Recording;
-use meter::{PoolMeter, Scope, Timer};
+use store_meter::testing::Recording;
+use store_meter::{PoolMeter, Scope, Timer};
 
 #[tokio::test]
 async fn names_have_the_prefix_and_labels_of_the_scope() {
