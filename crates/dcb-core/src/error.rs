@@ -272,7 +272,7 @@ pub enum Error {
     },
     /// The database rejected the statement. If it was an append, nothing was written. If the SQLSTATE
     /// is of class 40, 53 or 57, or is 55P03, the cause may pass: try again later. If not, correct
-    /// what the message names.
+    /// the fault that the message names.
     #[error("the database failed: {message}{}", code.as_ref().map(|code| format!(" (SQLSTATE {code})")).unwrap_or_default())]
     Database {
         /// The SQLSTATE, if the database sent one.

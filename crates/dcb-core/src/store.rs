@@ -432,7 +432,7 @@ pub trait EventStore: Send + Sync {
         Notifications::none()
     }
 
-    /// Where the decisions and followers of this store are recorded. By default they are not.
+    /// The handles that record the decisions and followers of this store. By default they record nothing.
     ///
     /// ```
     /// # use dcb_core::{EventStore, MemoryStore, Metrics};

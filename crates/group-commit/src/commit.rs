@@ -14,7 +14,7 @@ pub trait Commit: Send + Sync + 'static {
     /// The size of `request` in bytes, for [`Limits`](crate::Limits). Called once per request.
     fn size_bytes(&self, request: &Self::Request) -> usize;
 
-    /// Where the queue records its waits and commits; `None` for nowhere.
+    /// The meter that records waits and commits of the queue; `None` records nothing.
     #[inline]
     fn meter(&self) -> Option<&QueueMeter> {
         None
@@ -52,7 +52,7 @@ pub trait CommitBlocking: Send + Sync + 'static {
     /// The size of `request` in bytes, for [`Limits`](crate::Limits). Called once per request.
     fn size_bytes(&self, request: &Self::Request) -> usize;
 
-    /// Where the queue records its waits and commits; `None` for nowhere.
+    /// The meter that records waits and commits of the queue; `None` records nothing.
     #[inline]
     fn meter(&self) -> Option<&QueueMeter> {
         None

@@ -17,7 +17,7 @@ pub enum Error {
     Invalid {
         /// The field, as a path: `stream`, `data`, `messages[3]`, `consumer_group`.
         field: String,
-        /// What is wrong with it.
+        /// The kind of its failure.
         problem: Problem,
     },
     /// The stream has another version than the caller expected; nothing was written. Read the
@@ -216,8 +216,8 @@ pub enum Error {
         source: Arc<std::io::Error>,
     },
     /// The database rejected the statement or failed; nothing was written. If the SQLSTATE is of class
-    /// 40, 53 or 57, or is 55P03, the cause may pass: try again later. If not, correct what the
-    /// message names.
+    /// 40, 53 or 57, or is 55P03, the cause may pass: try again later. If not, correct the fault that
+    /// the message names.
     #[error("the database failed: {message}{}", code.as_ref().map(|code| format!(" ({code})")).unwrap_or_default())]
     Database {
         /// The SQLSTATE or the name of SQLite's result code, if there is one.

@@ -4,7 +4,7 @@ use store_meter::Share;
 
 use crate::Metrics;
 
-/// What a subscription, or a run of a runner, records of itself.
+/// The metrics of a subscription, or of a run of a runner.
 #[derive(Debug)]
 pub(crate) struct Following {
     metrics: Metrics,

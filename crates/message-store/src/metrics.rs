@@ -1,4 +1,4 @@
-//! What a store records through the `metrics` facade. README.md lists the names.
+//! The metrics of a store, recorded through the `metrics` facade. README.md lists the names.
 //!
 //! Without the feature `metrics`, all of this is empty; see the crate `store-meter`.
 

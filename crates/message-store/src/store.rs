@@ -676,7 +676,7 @@ pub trait MessageStore: Send + Sync {
         Subscription::new(self.clone(), source, options)
     }
 
-    /// Where the subscriptions of this store are recorded. By default they are not.
+    /// The handles that record the subscriptions of this store. By default they record nothing.
     ///
     /// ```
     /// # use message_store::{Error, MessageStore, Metrics};

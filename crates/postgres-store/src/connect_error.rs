@@ -40,7 +40,7 @@ enum Cause {
     Failed(Arc<Error>),
 }
 
-/// What is wrong with a host.
+/// The kind of a host's failure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ConnectErrorKind {
@@ -163,7 +163,7 @@ impl HostError {
         self.port
     }
 
-    /// What is wrong with it.
+    /// The kind of its failure.
     pub fn kind(&self) -> ConnectErrorKind {
         self.kind
     }

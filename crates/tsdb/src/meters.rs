@@ -1,4 +1,4 @@
-//! What a database records through the `metrics` facade. README.md lists the names.
+//! The metrics of a database, recorded through the `metrics` facade. README.md lists the names.
 //!
 //! Without the feature `metrics`, all of this is empty; see the crate `store-meter`.
 
@@ -28,7 +28,7 @@ pub(crate) struct UsageMeters {
     pub(crate) repeated: Counter,
 }
 
-/// What the log writes.
+/// The writes of the log.
 #[derive(Clone, Debug)]
 pub(crate) struct LogMeters {
     bytes: Counter,

@@ -36,7 +36,7 @@ pub enum Rooms {
     Sqlite(Arc<Mutex<Connection>>),
 }
 
-/// What an event changes. Both handlers share it.
+/// The change that an event makes. Both handlers share it.
 enum Change {
     Book(RoomBooked),
     Pay(Uuid),

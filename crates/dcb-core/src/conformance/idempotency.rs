@@ -157,8 +157,8 @@ pub(super) async fn id_repeated_within_an_append_is_refused(store: &impl EventSt
     .await;
 }
 
-/// What the documentation tells a caller whose append was dropped. The append may be in the log by then,
-/// or a moment later, or not.
+/// A caller drops an append, then repeats it, as the documentation advises. The log has the first
+/// append by then, or a moment later, or never.
 pub(super) async fn dropped_append_is_stored_once_when_repeated(store: &impl EventStore) {
     for round in 0..20 {
         let event = numbered(round);

@@ -1,4 +1,4 @@
-//! What the stores record through the facade `metrics`, against the table in README.md.
+//! The recorded metrics of the stores are those of the table in README.md.
 
 use std::time::Duration;
 

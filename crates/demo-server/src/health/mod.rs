@@ -118,8 +118,8 @@ impl Health {
     /// A 200 with this status, or with `degraded` and the causes; a 503 if a store does not answer.
     ///
     /// A store that takes no writes is no 503: a load balancer would send no more writes, and the
-    /// next success could not be seen. A lost listener changes no status: what other processes write
-    /// comes late, but nothing fails.
+    /// next success could not be seen. A lost listener changes no status: writes of other
+    /// processes are delivered late, but nothing fails.
     fn response(&self, healthy: &'static str) -> Response {
         if !self.answers() {
             return self.unhealthy().into_response();

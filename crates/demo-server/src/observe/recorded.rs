@@ -1,4 +1,4 @@
-//! What the stores record through the facade `metrics`. Their READMEs list the names.
+//! The metrics that the stores record through the `metrics` facade. Their READMEs list the names.
 
 use std::collections::BTreeMap;
 use std::future::{Future, poll_fn};

@@ -39,7 +39,7 @@ pub(crate) struct Stores {
     pub(crate) series_failed: Option<tsdb::Error>,
     /// Sends the samples to another server, if the settings name one.
     pub(crate) forwarding: Option<Forwarding>,
-    /// What the stores record.
+    /// The metrics of the stores.
     pub(crate) recorded: Recorded,
     /// Human-readable location of the data.
     pub(crate) location: String,

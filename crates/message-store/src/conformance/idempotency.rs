@@ -166,8 +166,8 @@ pub(super) async fn repeated_write_to_several_streams_returns_first_positions(
     assert_eq!(stream(&**store, "a-1").await.len(), 2);
 }
 
-/// What the documentation tells a caller whose write was dropped. The message may be in the store by
-/// then, or a moment later, or not.
+/// A caller drops a write, then repeats it, as the documentation advises. The store has the message by
+/// then, or a moment later, or never.
 pub(super) async fn dropped_write_is_stored_once_when_repeated(store: &Subject<impl MessageStore>) {
     for round in 0..20 {
         let account = format!("account-{round}");

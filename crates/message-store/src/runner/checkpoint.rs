@@ -8,7 +8,7 @@ use crate::{Bookmark, Error, MessageStore};
 /// After this number of intervals, a checkpoint is late.
 const LATE_INTERVALS: u32 = 10;
 
-/// What the saved checkpoint lacks.
+/// The messages that the saved checkpoint lacks.
 #[derive(Debug)]
 pub(super) struct Unsaved {
     pub(super) handled: Bookmark,

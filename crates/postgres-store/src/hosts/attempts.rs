@@ -1,4 +1,4 @@
-//! What the last attempts to open a connection have shown.
+//! The last attempts to open a connection, and their results.
 
 use std::time::{Duration, Instant};
 

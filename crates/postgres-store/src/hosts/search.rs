@@ -50,7 +50,7 @@ struct Search<'a> {
 /// Opens a connection to a host that suits.
 ///
 /// # Errors
-/// What is wrong with each host. At once while the last attempt has failed, if the hosts fail fast.
+/// The failure of each host. If the hosts fail fast, the last failure at once, until an attempt succeeds.
 pub(crate) async fn find(hosts: &Hosts) -> Result<Found, ConnectError> {
     if hosts.fails_fast
         && let Some(outage) = hosts.attempts.outage()

@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use local_postgres::SessionProxy;
 use postgres_store::{Hosts, Limits, Pool, Server, WriterConnection, connect};
+use store_meter::testing::Log;
 use tokio::net::TcpListener;
 
-use super::log::Log;
 use super::{borrow, database, hosts_of, options};
 
 const LOST: &str = "PostgreSQL can't be reached";

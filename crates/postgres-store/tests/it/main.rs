@@ -6,7 +6,6 @@ mod closing;
 mod encryption;
 mod events;
 mod hosts;
-mod log;
 mod lost;
 mod outages;
 mod proxy;

@@ -1,4 +1,4 @@
-//! What a caller learns when no connection can be opened.
+//! Errors of callers when no connection can be opened.
 
 use std::error::Error as _;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! What a database records through the facade `metrics`, against the table in README.md.
+//! The recorded metrics of a database are those of the table in README.md.
 
 use store_meter::testing::{Recording, documented};
 use tsdb::{Batch, Db, DbOptions, Durability, Labels, OpenOptions, Retention, Sample};

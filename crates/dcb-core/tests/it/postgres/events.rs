@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use dcb_core::{Append, EventStore as _, Query, SubscribeOptions};
 use local_postgres::SessionProxy;
+use store_meter::testing::Log;
 
 use crate::support::events::{read, tag, tagged, unless};
-use crate::support::log::Log;
 use crate::support::postgres::proxy::{Cut, Proxy};
 use crate::support::postgres::sql::LogLock;
 use crate::support::postgres::{connect, fresh_log};

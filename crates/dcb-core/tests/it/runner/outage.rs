@@ -8,10 +8,10 @@ use dcb_core::{
     Bookmark, Error, EventBatch, EventStore, EventStream, Events, MemoryStore, ProjectionRunner,
     Query, ReadModel, ReadOptions, SubscribeOptions,
 };
+use store_meter::testing::Log;
 use tokio::time::sleep;
 
 use crate::support::events::{at, tagged};
-use crate::support::log::Log;
 use crate::support::wait::wait_until;
 
 /// A read model without content: it has only a checkpoint. It refuses writes while it is down.

@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use dcb_core::sqlite::{BlockingSqliteStore, Config};
 use rusqlite::Connection;
+use store_meter::testing::Log;
 
 use crate::support::events::tagged;
-use crate::support::log::Log;
 
 #[test]
 fn lock_of_another_connection_is_told_once_and_when_it_is_free() {

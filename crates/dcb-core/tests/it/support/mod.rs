@@ -2,7 +2,6 @@
 
 pub(crate) mod backend;
 pub(crate) mod events;
-pub(crate) mod log;
 pub(crate) mod postgres;
 pub(crate) mod sqlite;
 pub(crate) mod tasks;

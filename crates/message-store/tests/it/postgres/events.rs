@@ -7,8 +7,8 @@ use message_store::NamespaceName;
 use message_store::postgres::Config;
 use message_store::postgres::PostgresNamespaces;
 use message_store::{ExpectedVersion, MessageStore as _, Namespaces as _};
+use store_meter::testing::Log;
 
-use crate::support::log::Log;
 use crate::support::postgres::sql::Sql;
 use crate::support::postgres::{connect, fresh_database, message, stream_name, wait_until, write};
 

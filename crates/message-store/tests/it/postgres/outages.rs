@@ -1,4 +1,4 @@
-//! What calls tell and how long they take while the server can't be reached.
+//! Errors and durations of calls while the server can't be reached.
 
 use std::time::{Duration, Instant};
 
@@ -180,7 +180,7 @@ async fn calls_to_a_silent_server_end_within_one_limit_with_the_cause() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn unknown_name_is_the_cause() {
-    let nowhere = Config::new("postgres://nobody@no-such-host.invalid/none");
+    let nowhere = Config::new("postgres://app@no-such-host.invalid/none");
     let failed = soon(PostgresStore::connect(nowhere)).await;
     assert_eq!(cause(&failed).kind(), ConnectErrorKind::Dns, "{failed}");
     assert!(failed.is_transient());

@@ -1,4 +1,4 @@
-//! What a runner does, on any store.
+//! Rules for a runner, on any store.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};

@@ -5,8 +5,8 @@ use std::time::Duration;
 use message_store::ExpectedVersion;
 use message_store::sqlite::{BlockingSqliteStore, Config};
 use rusqlite::Connection;
+use store_meter::testing::Log;
 
-use crate::support::log::Log;
 use crate::support::{message, stream_name};
 
 #[test]

@@ -1,6 +1,5 @@
 //! Helpers of all tests. Helpers for one backend are in the backend's module.
 
-pub(crate) mod log;
 pub(crate) mod place;
 pub(crate) mod postgres;
 #[cfg(unix)]

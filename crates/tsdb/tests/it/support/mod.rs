@@ -2,7 +2,6 @@
 
 pub(crate) mod disk;
 pub(crate) mod load;
-pub(crate) mod log;
 #[cfg(feature = "promql")]
 pub(crate) mod promql;
 #[cfg(feature = "wire")]

@@ -3,9 +3,9 @@
 use std::thread;
 use std::time::Duration;
 
+use store_meter::testing::Log;
 use tsdb::{Db, Durability, Error, Sample};
 
-use crate::support::log::Log;
 use crate::support::{Disk, Survivors, labels, open, options};
 
 fn append(db: &Db, time: i64) -> Result<(), Error> {

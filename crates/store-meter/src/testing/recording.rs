@@ -1,5 +1,3 @@
-//! For tests that compare what a crate records with the table in its README.
-
 use std::collections::{BTreeMap, BTreeSet};
 use std::future::{Future, poll_fn};
 use std::pin::pin;

@@ -1,5 +1,3 @@
-//! The lines that a test writes to the log.
-
 use std::cell::RefCell;
 use std::io::Write;
 use std::sync::Once;
@@ -11,13 +9,17 @@ thread_local! {
 
 /// Collects the lines that this thread logs, from the level `info` on. With a runtime of one thread,
 /// these are the lines of all tasks.
-pub(crate) struct Log(());
+pub struct Log(());
 
 /// Writes to the lines of the thread.
 struct ToThread;
 
 impl Log {
-    pub(crate) fn begin() -> Self {
+    /// Begins to collect. A test has one of these at a time.
+    ///
+    /// # Panics
+    /// If the program has another subscriber already.
+    pub fn begin() -> Self {
         static GLOBAL: Once = Once::new();
         // A subscriber for this thread only would miss events that another thread was the first to
         // reach: tracing then takes them as disabled.
@@ -30,7 +32,10 @@ impl Log {
     }
 
     /// The lines with all of these parts.
-    pub(crate) fn lines(&self, parts: &[&str]) -> Vec<String> {
+    ///
+    /// # Panics
+    /// If a line is not UTF-8.
+    pub fn lines(&self, parts: &[&str]) -> Vec<String> {
         let Self(()) = self;
         let bytes = LINES.with_borrow(|lines| lines.clone().unwrap_or_default());
         let text = std::str::from_utf8(&bytes).expect("the log is text");
@@ -39,8 +44,11 @@ impl Log {
     }
 
     /// Asserts that the log has one line with this message, and that the line has these parts.
+    ///
+    /// # Panics
+    /// If it does not.
     #[track_caller]
-    pub(crate) fn assert_one(&self, message: &str, parts: &[&str]) {
+    pub fn assert_one(&self, message: &str, parts: &[&str]) {
         let lines = self.lines(&[message]);
         assert_eq!(lines.len(), 1, "{message}: {:#?}", self.lines(&[]));
         for part in parts {
