@@ -1,5 +1,5 @@
 WITH h AS MATERIALIZED ( SELECT position AS head, id FROM "log".event
-ORDER BY position DESC LIMIT 1) SELECT h.head, NULL::timestamptz, h.id, NULL::text, NULL::text[], NULL::json, uuid_send(CASE h.head WHEN $1 THEN h.id ELSE (SELECT e.id FROM "log".event e
+ORDER BY position DESC LIMIT 1) SELECT h.head, NULL::timestamptz, h.id, NULL::text, NULL::text[], NULL::json, uuid_send(CASE WHEN $1 = h.head THEN h.id WHEN $1 > 0 AND $1 < h.head THEN (SELECT e.id FROM "log".event e
 WHERE e.position = $1) END)
 FROM (SELECT) one
 LEFT JOIN h ON true

@@ -148,10 +148,11 @@ fn read(shape: Shape, backwards: bool) -> String {
         ("ASC", "$1")
     };
     let events = events(shape, EVENT, order);
-    // A reader that has caught up starts at the head.
+    // A reader that has caught up starts at the head. One that starts at no event looks nothing up.
     let id_at_start = format!(
-        "uuid_send(CASE h.head WHEN {start} THEN h.id \
-            ELSE (SELECT e.id FROM dcb.event e WHERE e.position = {start}) END)"
+        "uuid_send(CASE WHEN {start} = h.head THEN h.id \
+            WHEN {start} > 0 AND {start} < h.head \
+            THEN (SELECT e.id FROM dcb.event e WHERE e.position = {start}) END)"
     );
     let head = head_row(&id_at_start, "");
     format!("{WITH_HEAD} {head} UNION ALL ({events})")
