@@ -64,6 +64,7 @@ impl ListeningSession {
 
 /// Opens a listener at one of the hosts.
 async fn connect(hosts: &Hosts) -> Result<PgListener, Error> {
+    // A standby refuses LISTEN, so the only host needs no search.
     if let Some(only) = hosts.only_one() {
         return to_host(only).await;
     }

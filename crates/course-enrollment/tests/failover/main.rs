@@ -3,6 +3,7 @@
 //! A cluster is a server with a streaming standby, which the test promotes, or three servers under
 //! Patroni. The load and the checks are the same for both.
 
+mod address;
 mod asynchronous;
 mod cluster;
 mod failover;

@@ -13,6 +13,7 @@ pub struct Config {
     /// that takes writes, and looks again when that one stops to. Parameters as in libpq: `host` and
     /// `port` with commas, `target_session_attrs` (`any`, `read-write` or `primary`) and
     /// `load_balance_hosts`. A host that is down costs a new connection a quarter of a second at most.
+    /// A standby is refused until it is promoted, also if it is the only host: it may lag.
     /// Names are looked up at each new connection, and all addresses of a name are tried in turn.
     ///
     /// With the feature `tls`, the parameters `sslmode`, `sslrootcert`, `sslcert` and `sslkey` mean

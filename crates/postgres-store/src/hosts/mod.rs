@@ -59,8 +59,6 @@ impl Hosts {
     /// These hosts, for connections to the one that takes writes.
     pub(crate) fn for_writes(mut self) -> Result<Self, String> {
         self.wanted = match self.wanted {
-            // A lone host needs no search.
-            Wanted::Any if self.each.len() == 1 => Wanted::Any,
             Wanted::Any => Wanted::PreferReadWrite,
             Wanted::ReadWrite | Wanted::Primary => self.wanted,
             _ => {
@@ -102,10 +100,10 @@ impl Hosts {
         }
     }
 
-    /// The options of a connection, if there is one host and it may have any role.
+    /// The options of a connection, if there is one host.
     pub(crate) fn only_one(&self) -> Option<&PgConnectOptions> {
-        match (&*self.each, self.wanted) {
-            ([only], Wanted::Any) => Some(only),
+        match &*self.each {
+            [only] => Some(only),
             _ => None,
         }
     }

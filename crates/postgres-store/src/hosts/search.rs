@@ -71,14 +71,6 @@ async fn attempt(hosts: &Hosts, attempt: Attempt) -> Result<Found, ConnectError>
 }
 
 async fn search(hosts: &Hosts) -> Result<Found, ConnectError> {
-    if let Some(only) = hosts.only_one() {
-        let opened = to_host(only).await;
-        let opened = opened.map_err(|failed| ConnectError::new(hosts.wanted.kind(), vec![failed]));
-        return opened.map(|connection| Found {
-            connection,
-            host: 0,
-        });
-    }
     let begun = Instant::now();
     let mut search = Search {
         hosts,

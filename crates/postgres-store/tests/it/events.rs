@@ -59,10 +59,8 @@ async fn outage_of_many_calls_is_one_warning_and_one_message_when_it_ends() {
         pool.acquire().await.expect_err("there is no server");
     }
     let port = format!("port={}", address.port());
-    log.assert_one(
-        LOST,
-        &["WARN", "host=\"127.0.0.1\"", &port, "cause=", "refused"],
-    );
+    // Refused, or broken off by a relay that is ending.
+    log.assert_one(LOST, &["WARN", "host=\"127.0.0.1\"", &port, "cause="]);
     assert!(log.lines(&[BACK]).is_empty());
 
     let _forwarding = forward(address.port(), server).await;

@@ -98,6 +98,20 @@ impl StandbyCluster {
         sql::wait_until(self.leader_url(), caught_up).await;
     }
 
+    /// From now on the standby receives what is committed, and does not show it.
+    pub(crate) async fn stop_replay(&self) {
+        let stop = sql::run(self.standby_url(), "SELECT pg_wal_replay_pause()").await;
+        stop.expect("the standby answers");
+        let stopped = "SELECT pg_get_wal_replay_pause_state() = 'paused'";
+        sql::wait_until(self.standby_url(), stopped).await;
+    }
+
+    /// Kills the leader, and leads [`Address::One`] to the standby.
+    pub(crate) fn lead_to_standby(&self) {
+        self.leader.kill_hard().expect("the server is ours");
+        self.front.lead_to(port_of(self.standby_url()));
+    }
+
     /// Makes the standby the leader, and waits until it takes writes.
     pub(crate) async fn promote(&self) -> Instant {
         let promoted = sql::run(self.standby_url(), "SELECT pg_promote(false)").await;

@@ -158,8 +158,13 @@ pub(crate) async fn running<S: MessageStore + Clone + 'static>(
         let mut runner = runner.options(options);
         let progress = runner.progress();
         running.push(tokio::spawn(async move {
-            let Err(end) = runner.run().await;
-            end
+            loop {
+                match runner.run().await {
+                    // In the moment of the restore there is no database. A service starts again.
+                    Err(Error::Database { code, .. }) if code.as_deref() == Some("3D000") => {}
+                    Err(end) => return end,
+                }
+            }
         }));
         let through = Some(GlobalPosition::new(KEPT + LOST));
         wait_until("all is handled", async || progress.position() == through).await;

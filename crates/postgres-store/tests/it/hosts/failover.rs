@@ -1,8 +1,8 @@
 use std::time::Duration;
 
 use local_postgres::LocalPostgres;
-use postgres_store::{Failure, Limits, Pool, Server, WriterConnection, connect, failure};
-use sqlx::{AssertSqlSafe, Row as _};
+use postgres_store::{Failure, Limits, Pool, Server, WriterConnection, failure};
+use sqlx::{AssertSqlSafe, Connection as _, PgConnection, Row as _};
 use tokio::time::{Instant, sleep, timeout};
 
 use super::{host, pair, url};
@@ -11,16 +11,21 @@ const LIMIT: Duration = Duration::from_secs(20);
 /// How soon a write succeeds after another host takes writes.
 const SOON: Duration = Duration::from_secs(4);
 
+/// A session at a server in any role.
+async fn session(server: &LocalPostgres) -> PgConnection {
+    PgConnection::connect(server.url())
+        .await
+        .expect("a session")
+}
+
 async fn run(server: &LocalPostgres, sql: &str) {
-    let server = Server::new(server.url(), "test", false).expect("a URL");
-    let mut connection = connect(server.hosts()).await.expect("a session");
+    let mut connection = session(server).await;
     let sql = sqlx::raw_sql(AssertSqlSafe(sql.to_owned()));
     sql.execute(&mut connection).await.expect("a statement");
 }
 
 async fn has_table(server: &LocalPostgres) -> bool {
-    let server = Server::new(server.url(), "test", false).expect("a URL");
-    let mut connection = connect(server.hosts()).await.expect("a session");
+    let mut connection = session(server).await;
     let asked = sqlx::raw_sql("SELECT to_regclass('t') IS NOT NULL").fetch_one(&mut connection);
     asked.await.expect("an answer").get(0)
 }
