@@ -66,7 +66,7 @@ async fn standby_that_lags_shows_no_older_log() {
 
     let (all, after) = (Query::all(), ReadOptions::new().after(event.bookmark()));
     let reads = async || {
-        let next = store.query(&all, after.clone()).await?;
+        let next = store.query(&all, after).await?;
         Ok((next.events.len(), store.head().await?))
     };
     let read = across_promotion(&cluster, reads, dcb_core::Error::is_transient).await;
