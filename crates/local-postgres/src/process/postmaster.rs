@@ -157,9 +157,9 @@ impl Postmaster {
     /// Stops all processes of the server. Does nothing if the server is down.
     pub(crate) fn pause(&self) -> io::Result<()> {
         let child = self.child();
-        child.as_ref().map_or(Ok(()), |child| {
-            table::pause_with_children(pid_of(child)).map(drop)
-        })
+        child
+            .as_ref()
+            .map_or(Ok(()), |child| table::pause_with_children(pid_of(child)))
     }
 
     /// Lets the processes of the server go on.

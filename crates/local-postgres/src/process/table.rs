@@ -26,30 +26,23 @@ struct Row {
 /// Kills a postmaster and all its children, as a power cut would, and returns when they are dead.
 ///
 /// Each child leads its own process group, so the function finds the children by their parent id.
-/// It stops all before it kills one. A child that outlives the postmaster would go on for a moment: a
-/// commit that waits for a standby stops waiting, and others see what no standby has.
+/// It stops the postmaster first, so that the postmaster forks no more children and does not start
+/// crash recovery when a child dies.
 pub(crate) fn kill_with_children(postmaster: i32) -> io::Result<()> {
-    let family = pause_with_children(postmaster)?;
+    let family = stop(postmaster)?;
     for pid in &family {
         signal(*pid, Signal::KILL)?;
     }
-    wait_until_each(&family, |state| state == 'Z')
+    wait_until(|| {
+        let alive = |row: &Row| family.contains(&row.pid) && row.state != 'Z';
+        rows().map(|rows| !rows.iter().any(alive))
+    })
 }
 
-/// Stops a process and all its children, as a virtual machine does that is paused. Returns their ids.
-pub(crate) fn pause_with_children(parent: i32) -> io::Result<Vec<i32>> {
+/// Stops a process and all its children, as a virtual machine does that is paused.
+pub(crate) fn pause_with_children(parent: i32) -> io::Result<()> {
     let family = stop(parent)?;
-    for pid in &family {
-        signal(*pid, Signal::STOP)?;
-    }
-    wait_until_each(&family, |state| "TZ".contains(state))?;
-    Ok(family)
-}
-
-/// Waits until each of the processes is in such a state, or has ended.
-fn wait_until_each(family: &[i32], is_done: impl Fn(char) -> bool) -> io::Result<()> {
-    let is_left = |row: &Row| family.contains(&row.pid) && !is_done(row.state);
-    wait_until(|| rows().map(|rows| !rows.iter().any(is_left)))
+    family.iter().try_for_each(|pid| signal(*pid, Signal::STOP))
 }
 
 /// Lets a process and all its children go on.
