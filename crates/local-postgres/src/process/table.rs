@@ -27,10 +27,12 @@ struct Row {
 ///
 /// Each child leads its own process group, so the function finds the children by their parent id.
 /// It stops the postmaster first, so that the postmaster forks no more children and does not start
-/// crash recovery when a child dies.
+/// crash recovery when a child dies. It kills the postmaster last: on its death, a commit that waits for
+/// a standby would stop waiting, and the children that are left would see what no standby has.
 pub(crate) fn kill_with_children(postmaster: i32) -> io::Result<()> {
     let family = stop(postmaster)?;
-    for pid in &family {
+    let children = family.iter().filter(|pid| **pid != postmaster);
+    for pid in children.chain([&postmaster]) {
         signal(*pid, Signal::KILL)?;
     }
     wait_until(|| {

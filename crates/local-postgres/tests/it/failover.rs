@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use local_postgres::{LocalPostgres, Options, Source, Wire};
+use sqlx::{Connection as _, PgConnection};
 use tokio::time::timeout;
 
 use crate::common::{ask, execute, is_running, pid_of, wait_until};
@@ -80,4 +81,38 @@ async fn standby_has_everything_of_a_server_that_shut_down() {
     server.shut_down().await.unwrap();
     execute(standby.url(), "SELECT pg_promote()").await;
     assert_eq!(ask(standby.url(), "SELECT count(*) FROM last").await, "0");
+}
+
+/// A commit that waits for a standby stops waiting when the postmaster dies, and becomes visible. A power
+/// cut shows it to nobody.
+#[tokio::test(flavor = "multi_thread")]
+async fn killed_server_shows_no_commit_that_waits_for_a_standby() {
+    let server = start().await;
+    let url = server.url();
+    execute(url, "CREATE TABLE t ()").await;
+    execute(url, "ALTER SYSTEM SET synchronous_standby_names = 'none'").await;
+    execute(url, "SELECT pg_reload_conf()").await;
+    let run = |sql: &'static str| {
+        let url = url.to_owned();
+        tokio::spawn(async move {
+            let mut connection = PgConnection::connect(&url).await?;
+            sqlx::raw_sql(sql).execute(&mut connection).await
+        })
+    };
+    let waiting: Vec<_> = (0..8)
+        .map(|_| run("INSERT INTO t DEFAULT VALUES"))
+        .collect();
+    let waits = "SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'SyncRep'";
+    while ask(url, waits).await != "8" {}
+    // Begun last, so it is the last that a killer of one process after the other would reach.
+    let seen = run("DO $$ BEGIN LOOP EXIT WHEN EXISTS (SELECT FROM t); END LOOP; END $$");
+    let looks =
+        "SELECT count(*) FROM pg_stat_activity WHERE query LIKE 'DO %' AND state = 'active'";
+    while ask(url, looks).await != "1" {}
+
+    server.kill_hard().unwrap();
+    assert!(seen.await.unwrap().is_err(), "a commit became visible");
+    for commit in waiting {
+        assert!(commit.await.unwrap().is_err());
+    }
 }
