@@ -9,7 +9,7 @@ use tracing_subscriber::EnvFilter;
 /// The log without `RUST_LOG`.
 const LOGGED: &str =
     "warn,demo_server=info,dcb_core=info,message_store=info,postgres_store=info,tsdb=info";
-/// What PostgreSQL tells about each statement that changes nothing, such as `CREATE .. IF NOT EXISTS`.
+/// PostgreSQL's notices. `CREATE .. IF NOT EXISTS` sends one whenever the object exists.
 /// Only a directive for this very target turns it on.
 const MUTED: &str = "sqlx::postgres::notice=off";
 

@@ -47,8 +47,9 @@ pub struct Session {
 }
 
 impl Server {
-    /// Parses the URL of the server that takes writes. If the URL has several hosts, connections lead
-    /// to the one that takes writes. The server shows `application_name` in its list of sessions.
+    /// Parses the URL of the server that takes writes. Connections lead to the host that takes writes, and
+    /// to no standby, even if that is the only host. The server shows `application_name` in its list of
+    /// sessions.
     ///
     /// # Errors
     /// A text that says how the URL is malformed.

@@ -1,4 +1,5 @@
-//! The read model: who sleeps where. It is in PostgreSQL beside the events, else in SQLite.
+//! The read model: the guest in each room, night by night. It is kept in PostgreSQL if the events are
+//! there, and otherwise in SQLite.
 
 use std::sync::{Arc, Mutex, PoisonError};
 

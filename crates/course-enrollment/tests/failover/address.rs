@@ -1,5 +1,5 @@
-//! One address leads to the standby before the standby has replayed everything. No caller is told of a
-//! loss or reads an older state, because nothing is lost: the next leader has it all.
+//! A failover moves the only address to a standby that is still replaying. Nothing is lost, so no caller
+//! may be told of a loss, or read an older state.
 
 use std::fmt::Debug;
 use std::time::Duration;

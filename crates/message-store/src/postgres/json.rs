@@ -67,7 +67,7 @@ fn rejected_escape(json: &str) -> Option<Problem> {
             _ if high_surrogate => return Some(unpaired_surrogate()),
             _ => {}
         }
-        // Skip `uXXXX`, or the escaped character, which is a single byte.
+        // Skip the `u` and its four digits, or the escaped character, which is a single byte.
         let escape_bytes = if unit.is_some() { 5 } else { 1 };
         rest = rest.get(escape_bytes..).unwrap_or_default();
     }

@@ -48,7 +48,8 @@ impl Attempts {
         (*ended >= begun).then(|| failed.clone())
     }
 
-    /// How long attempts have been running, or ran after `begun`, of which none has ended.
+    /// How long the hosts have been silent: the time for which some attempt has always been running.
+    /// Attempts that were given up count if the last of them ended after `begun`.
     pub(super) fn silence(&self, begun: Instant) -> Option<Duration> {
         let state = self.state.lock();
         let given_up = state.given_up.filter(|(_, ended)| *ended >= begun);

@@ -64,7 +64,7 @@ fn restart_repeats_the_last_request_unchanged() {
     wait_until("the next request fails", || receiver.requests() > before);
     let tried = receiver.inside(|inside| inside.bodies[before].clone());
     append(&db, 70..200);
-    // As after kill -9: whatever the files now hold.
+    // `kill -9` would leave the files as they are now.
     let killed = disk.after_crash(&Survivors::All);
     receiver.set_down(false);
     drop(forwarder);
