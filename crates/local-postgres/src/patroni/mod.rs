@@ -167,6 +167,7 @@ fn start_etcd(program: &Path, folder: &Path, account: Account) -> (Supervised, u
     log_to(&mut shell, &folder.join("etcd.log"));
     let process = Supervised::start(shell, program, |etcd| {
         etcd.arg("--data-dir").arg(folder.join("etcd"));
+        etcd.arg("--enable-v2");
         etcd.args(["--listen-client-urls", &url(clients)]);
         etcd.args(["--advertise-client-urls", &url(clients)]);
         etcd.args(["--listen-peer-urls", &url(peers)]);

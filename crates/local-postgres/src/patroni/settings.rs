@@ -19,6 +19,10 @@ pub(super) struct Settings<'a> {
 
 impl Settings<'_> {
     /// The file's content. Without fsync, because nothing here loses power.
+    ///
+    /// Patroni speaks etcd's v2 interface. Before 3.0.3 it writes the leader's key without a condition
+    /// through v3 when its lease has ended: a leader that wakes from a pause then takes the role back
+    /// from its successor, and what the successor committed is lost (Patroni's pull request 2689).
     pub(super) fn text(&self) -> String {
         let Self {
             name,
@@ -38,7 +42,7 @@ name: {name}
 restapi:
   listen: 127.0.0.1:{interface}
   connect_address: 127.0.0.1:{interface_wire}
-etcd3:
+etcd:
   hosts: ["127.0.0.1:{etcd_wire}"]
   use_proxies: true
 bootstrap:
