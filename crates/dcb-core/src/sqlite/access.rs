@@ -1,47 +1,15 @@
 //! Files that can't be written: an archive, a mounted backup, a file of another user.
 
-use std::fs::{self, File};
-use std::io::{self, ErrorKind};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use rusqlite::{Connection, OpenFlags};
-use uuid::Uuid;
+use rusqlite::Connection;
+use sqlite_store::{Access, Unreadable, refusal};
 
 use super::config::{Config, Location};
-use super::error::{error, is_refused};
+use super::error::error;
 use super::session;
 use crate::text::invalid;
 use crate::{Error, Problem};
-
-/// How connections open a log's file.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum Access {
-    /// For reads and writes.
-    #[default]
-    Write,
-    /// For reads, with the `-wal` and `-shm` beside the file, so they see what other processes append.
-    Read,
-    /// For reads of the file alone. SQLite takes no locks and does not look for changes.
-    Immutable,
-}
-
-impl Access {
-    pub(super) fn flags(self) -> OpenFlags {
-        match self {
-            Self::Write => OpenFlags::SQLITE_OPEN_READ_WRITE,
-            Self::Read => OpenFlags::SQLITE_OPEN_READ_ONLY,
-            Self::Immutable => OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI,
-        }
-    }
-
-    /// The file's name for SQLite.
-    pub(super) fn name(self, path: &Path) -> PathBuf {
-        match self {
-            Self::Write | Self::Read => path.to_owned(),
-            Self::Immutable => immutable_uri(path).into(),
-        }
-    }
-}
 
 /// A connection that reads the log of a configuration, however it may be opened.
 pub(super) fn open_to_read(config: &Config) -> Result<Connection, Error> {
@@ -53,34 +21,16 @@ pub(super) fn open_to_read(config: &Config) -> Result<Connection, Error> {
 }
 
 /// Finds out how the file of a configuration can be opened for reads.
-///
-/// A log in WAL mode has a `-shm` beside it while it is open. Without one, and where none can be made, only
-/// a file without unfinished `-wal` can be read, and only as immutable.
 pub(super) fn for_reads(config: &Config) -> Result<Access, Error> {
     let Location::File(path) = &config.location else {
         let reason = "a log in memory can't be opened only for reads".to_owned();
         return Err(invalid("read_only")(Problem::Malformed { reason }));
     };
-    let failed = match try_read(config, Access::Read) {
-        Ok(()) => return Ok(Access::Read),
-        Err(failed) => failed,
-    };
-    if !is_refused(&failed) || !path.is_file() {
-        return Err(error(&failed));
-    }
-    if has_content(&beside(path, "-wal")) {
-        let reason = "its newest events are in the -wal file, and reading them needs a -shm file, which \
-                      can't be made there: copy the file and its -wal to a folder that can be written";
-        return Err(read_only(path, reason));
-    }
-    let immutable = try_read(config, Access::Immutable);
-    immutable.map_err(|failed| error(&failed))?;
-    Ok(Access::Immutable)
-}
-
-fn try_read(config: &Config, access: Access) -> rusqlite::Result<()> {
-    let connection = session::reader(config, access)?;
-    connection.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()))
+    let access = Access::for_reads(path, |access| session::reader(config, access));
+    access.map_err(|unreadable| match unreadable {
+        Unreadable::Failed(failed) => error(&failed),
+        Unreadable::Refused { reason } => read_only(path, reason),
+    })
 }
 
 /// Turns the error of a writer into [`Error::ReadOnlyFile`] if the file's folder takes no new files.
@@ -119,44 +69,4 @@ pub(super) fn read_only(path: &Path, reason: &str) -> Error {
         path: path.to_owned(),
         reason: reason.into(),
     }
-}
-
-/// Why the file's folder takes no new files. Makes one, because rights alone don't tell: the file system
-/// may be read-only. The file is not the log's own, since closing that would drop SQLite's locks on it.
-fn refusal(path: &Path) -> Option<io::Error> {
-    let name = format!(".write-test-{}", Uuid::now_v7().simple());
-    let file = path.parent()?.join(name);
-    match File::create_new(&file) {
-        Ok(_) => {
-            // Nothing can be done about a file that can't be removed.
-            let _ = fs::remove_file(&file);
-            None
-        }
-        Err(refused) => matches!(
-            refused.kind(),
-            ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem
-        )
-        .then_some(refused),
-    }
-}
-
-fn beside(path: &Path, suffix: &str) -> PathBuf {
-    let mut name = path.as_os_str().to_owned();
-    name.push(suffix);
-    name.into()
-}
-
-fn has_content(path: &Path) -> bool {
-    fs::metadata(path).is_ok_and(|found| found.len() > 0)
-}
-
-/// The URI of a file that does not change. `%`, `?` and `#` would end the path.
-fn immutable_uri(path: &Path) -> String {
-    let path = path.to_string_lossy().replace('\\', "/");
-    let path = path
-        .replace('%', "%25")
-        .replace('?', "%3f")
-        .replace('#', "%23");
-    let root = if path.starts_with('/') { "" } else { "/" };
-    format!("file://{root}{path}?immutable=1")
 }

@@ -1,62 +1,29 @@
-//! Maps SQLite errors to the store's errors. No other module inspects SQLite's error codes.
+//! The store's errors for what SQLite and its files report.
 
+use std::sync::Arc;
 use std::time::Duration;
 
-use rusqlite::{Error as Sqlite, ErrorCode};
+use rusqlite::Error as Sqlite;
+use sqlite_store::{BackupError, Failure, FileMoved, failure};
 
 use crate::Error;
 use crate::error::shared;
 
-/// Whether another connection holds a lock.
-pub(super) fn is_busy(error: &Sqlite) -> bool {
-    matches!(
-        error.sqlite_error_code(),
-        Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked)
-    )
-}
-
-/// Whether the file, or a file that SQLite needs beside it, can't be opened or written.
-pub(super) fn is_refused(error: &Sqlite) -> bool {
-    matches!(
-        error.sqlite_error_code(),
-        Some(ErrorCode::CannotOpen | ErrorCode::PermissionDenied | ErrorCode::ReadOnly)
-    )
-}
-
-/// Whether the data caused the error, so that the same statement fails again.
-pub(super) fn is_data_error(error: &Sqlite) -> bool {
-    matches!(
-        error.sqlite_error_code(),
-        Some(ErrorCode::ConstraintViolation | ErrorCode::TooBig | ErrorCode::TypeMismatch)
-    )
-}
-
-/// Whether a commit that failed this way may still be in the write-ahead log, and so reappear when the
-/// file is opened again.
-pub(super) fn leaves_commit_unknown(error: &Sqlite) -> bool {
-    matches!(
-        error.sqlite_error_code(),
-        Some(ErrorCode::SystemIoFailure | ErrorCode::FileLockingProtocolFailed)
-    )
-}
-
 /// The store's error for a statement that had no effect. Don't use it for a COMMIT whose outcome is
 /// unknown.
 pub(super) fn error(error: &Sqlite) -> Error {
-    // A busy file is as transient as an unreachable one.
-    if is_refused(error) || is_busy(error) {
-        return Error::Unavailable {
+    match failure(error) {
+        // A busy file is as transient as an unreachable one.
+        Failure::Refused | Failure::Busy => Error::Unavailable {
             source: shared(error.to_string()),
-        };
-    }
-    if error.sqlite_error_code() == Some(ErrorCode::DiskFull) {
-        return Error::DiskFull {
+        },
+        Failure::DiskFull => Error::DiskFull {
             message: error.to_string().into(),
-        };
-    }
-    Error::Database {
-        code: None,
-        message: message(error).into(),
+        },
+        Failure::Data | Failure::NotADatabase | Failure::Other => Error::Database {
+            code: None,
+            message: message(error).into(),
+        },
     }
 }
 
@@ -76,5 +43,22 @@ pub(super) fn timed_out(limit: Duration) -> Error {
     Error::Timeout {
         operation: "append",
         limit,
+    }
+}
+
+pub(super) fn moved(file: FileMoved) -> Error {
+    Error::FileMoved { path: file.path }
+}
+
+pub(super) fn backup_error(failed: BackupError) -> Error {
+    match failed {
+        BackupError::Sqlite(failed) => error(&failed),
+        BackupError::Io(failed) => Error::Io {
+            source: Arc::new(failed),
+        },
+        BackupError::Damaged(found) => Error::Database {
+            code: None,
+            message: format!("the copy is damaged: {found}").into(),
+        },
     }
 }

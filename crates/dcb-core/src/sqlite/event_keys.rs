@@ -7,10 +7,10 @@ use std::ops::ControlFlow;
 use std::time::Duration;
 
 use rusqlite::{Connection, OptionalExtension as _, Result, Row, Transaction, TransactionBehavior};
+use sqlite_store::{OpenedFile, is_busy};
 
 use super::config::{Config, Location};
-use super::error::{error, is_busy};
-use super::opened_file::OpenedFile;
+use super::error::{error, moved};
 use super::session::{self, deadline, retry};
 use super::statements::{
     EMPTY_TAG_INDEX, HEAD, INDEX_END_AND_HEAD, INSERT_TAG, IS_INDEXED, REPLACE_INDEX_END,
@@ -89,7 +89,7 @@ pub fn rebuild_keys(config: &Config) -> Result<(), Error> {
     access::refuse_read_only(&config)?;
     let connection = session::writer(&config)?;
     let file = match &config.location {
-        Location::File(path) => Some(OpenedFile::at(path)?),
+        Location::File(path) => Some(OpenedFile::at(path).map_err(moved)?),
         Location::Memory => None,
     };
     schema::ensure(&connection, &config)?;
@@ -99,7 +99,7 @@ pub fn rebuild_keys(config: &Config) -> Result<(), Error> {
     let transaction = begun.map_err(|failed| begin_error(&failed, config.write_timeout))?;
     rebuild(&transaction).map_err(|failed| error(&failed))?;
     if let Some(file) = file {
-        file.check()?;
+        file.check().map_err(moved)?;
     }
     transaction.commit().map_err(|failed| error(&failed))
 }

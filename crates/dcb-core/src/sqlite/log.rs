@@ -5,14 +5,13 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use group_commit::CommitError;
 use rusqlite::Connection;
+use sqlite_store::{Access, OpenedFile, backup};
 
-use super::access::{self, Access};
-use super::backup;
+use super::access;
 use super::config::{Config, Location};
 use super::counters::Counters;
-use super::error::error;
+use super::error::{backup_error, error, moved};
 use super::event_keys;
-use super::opened_file::OpenedFile;
 use super::readers::Readers;
 use super::request::{Request, Verdict};
 use super::schema;
@@ -60,7 +59,7 @@ impl Log {
     fn open_to_read(config: Config, metrics: Metrics) -> Result<Self, Error> {
         let access = access::for_reads(&config)?;
         let file = match &config.location {
-            Location::File(path) => Some(OpenedFile::at(path)?),
+            Location::File(path) => Some(OpenedFile::at(path).map_err(moved)?),
             Location::Memory => None,
         };
         let log = Self::new(config, file, None, access, metrics);
@@ -143,7 +142,7 @@ impl Log {
     pub(super) fn backup(&self, path: &Path) -> Result<(), Error> {
         self.read(|connection| {
             if self.is_in_memory() {
-                return backup::write(connection, path);
+                return backup(connection, path).map_err(backup_error);
             }
             // VACUUM INTO writes to the copy only, but a connection for queries can't even do that.
             let only_queries = |only: bool| {
@@ -151,7 +150,7 @@ impl Log {
                 set.map_err(|failed| error(&failed))
             };
             only_queries(false)?;
-            let written = backup::write(connection, path);
+            let written = backup(connection, path).map_err(backup_error);
             only_queries(true)?;
             written
         })
@@ -159,7 +158,7 @@ impl Log {
 
     pub(super) fn health(&self) -> Result<Health, Error> {
         if let Some(file) = &self.file {
-            file.check()?;
+            file.check().map_err(moved)?;
         }
         // Read first, to test a reader's connection too.
         self.read(|connection| event_keys::require_at_ends(connection, &self.config))?;

@@ -6,13 +6,13 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use rusqlite::{Connection, OptionalExtension as _, Transaction, TransactionBehavior};
+use sqlite_store::{OpenedFile, is_busy};
 use tokio::task::spawn_blocking;
 
 use super::access::read_only;
 use super::config::{Config, Location};
-use super::error::{error, is_busy};
+use super::error::{error, moved};
 use super::log::absolute;
-use super::opened_file::OpenedFile;
 use super::session;
 use crate::text::{check, invalid};
 use crate::{
@@ -224,7 +224,7 @@ impl<H: Handler> State<H> {
         let done = work(&mut handler, &transaction)?;
         // SQLite would commit to a file that was moved or removed.
         if let Some(file) = file {
-            file.check()?;
+            file.check().map_err(moved)?;
         }
         transaction.commit().map_err(|failed| error(&failed))?;
         Ok(done)
@@ -238,7 +238,7 @@ fn open(config: &Config) -> Result<Opened, Error> {
     };
     let connection = session::plain(config).map_err(|failed| error(&failed))?;
     create_table(&connection)?;
-    let file = OpenedFile::at(path)?;
+    let file = OpenedFile::at(path).map_err(moved)?;
     Ok(Opened::File(connection, file))
 }
 

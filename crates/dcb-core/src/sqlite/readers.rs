@@ -4,12 +4,11 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 use rusqlite::Connection;
+use sqlite_store::{Access, OpenedFile};
 use store_meter::{PoolMeter, Share, Timer};
 
-use super::access::Access;
 use super::config::Config;
-use super::error::error;
-use super::opened_file::OpenedFile;
+use super::error::{error, moved};
 use super::session;
 use crate::Error;
 
@@ -77,7 +76,7 @@ impl Readers {
         let opened = session::reader(config, self.access);
         // Checked before the result: a file that is missing has been moved.
         if let Some(file) = file {
-            file.check()?;
+            file.check().map_err(moved)?;
         }
         opened.map_err(|failed| error(&failed))
     }

@@ -3,12 +3,12 @@
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags, Result};
+use sqlite_store::{Access, configure_log, configure_statements, is_busy};
 
-use super::access::{self, Access};
+use super::access;
 use super::config::{Config, Durability, Location};
-use super::error::{error, is_busy};
+use super::error::error;
 use super::statements;
 use crate::Error;
 use crate::error::shared;
@@ -25,8 +25,6 @@ const CHECKPOINT_PAGES: i64 = 2_000;
 const CREATE: OpenFlags = OpenFlags::SQLITE_OPEN_CREATE;
 /// The longest busy timeout that SQLite accepts.
 const LONGEST_BUSY: Duration = Duration::from_millis(i32::MAX as u64);
-/// SQLite truncates the write-ahead log to this size after a long reader let it grow.
-const WAL_BYTES: i64 = 64 << 20;
 
 /// Opens the writer's connection and verifies its settings.
 pub(super) fn writer(config: &Config) -> Result<Connection, Error> {
@@ -71,11 +69,7 @@ fn prepare(connection: &Connection, durability: Durability) -> Result<()> {
     // No busy timeout: the writer retries by itself, within the append timeout.
     connection.busy_timeout(Duration::ZERO)?;
     connection.pragma_update(None, "synchronous", durability.number())?;
-    // Only macOS has this setting: there, a plain fsync does not flush the disk's cache.
-    connection.pragma_update(None, "fullfsync", true)?;
-    connection.pragma_update(None, "checkpoint_fullfsync", true)?;
-    connection.pragma_update(None, "wal_autocheckpoint", CHECKPOINT_PAGES)?;
-    connection.pragma_update(None, "journal_size_limit", WAL_BYTES)?;
+    configure_log(connection, CHECKPOINT_PAGES)?;
     connection.pragma_update(None, "cache_size", -WRITER_CACHE_KIB)
 }
 
@@ -110,11 +104,8 @@ fn open(config: &Config, access: Access, create: OpenFlags) -> Result<Connection
         Location::File(path) => access.name(path),
     };
     let connection = Connection::open_with_flags(path, flags)?;
-    connection.set_prepared_statement_cache_capacity(statements::COUNT);
+    configure_statements(&connection, statements::COUNT)?;
     rusqlite::vtab::array::load_module(&connection)?;
-    // Keep query plans stable. Otherwise they may depend on the bound values, and SQLite prepares
-    // some statements again for each execution.
-    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     Ok(connection)
 }
 

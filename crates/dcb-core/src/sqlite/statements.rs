@@ -9,8 +9,6 @@ pub(super) const BEGIN_WRITE: &str = "BEGIN IMMEDIATE";
 pub(super) const COMMIT: &str = "COMMIT";
 pub(super) const ROLLBACK: &str = "ROLLBACK";
 
-pub(super) const BACKUP: &str = "VACUUM INTO ?1";
-
 pub(super) const HEAD: &str = "SELECT max(position) FROM dcb_event";
 
 /// The end of the tag index, the number of clearings, and position and id of the last event. One

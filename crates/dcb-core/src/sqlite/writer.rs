@@ -9,16 +9,15 @@ use std::time::{Duration, Instant, SystemTime};
 
 use group_commit::CommitError;
 use rusqlite::{Connection, Result};
+use sqlite_store::{Delays, Failure, OpenedFile, failure, is_busy, leaves_commit_unknown};
 
 use super::admission::verdict;
 use super::config::{Config, Location};
 use super::counters::Counters;
-use super::delays::Delays;
-use super::error::{error, is_busy, is_data_error, leaves_commit_unknown, timed_out};
+use super::error::{error, moved, timed_out};
 use super::indexing::{IndexingRun, move_slice};
 use super::insert::Inserter;
 use super::keys::keys;
-use super::opened_file::OpenedFile;
 use super::request::{Request, Verdict};
 use super::row::micros;
 use super::session::{self, retry};
@@ -58,7 +57,7 @@ impl Writer {
     pub(super) fn open(config: &Config) -> Result<Self, Error> {
         let connection = session::writer(config)?;
         let file = match &config.location {
-            Location::File(path) => Some(OpenedFile::at(path)?),
+            Location::File(path) => Some(OpenedFile::at(path).map_err(moved)?),
             Location::Memory => None,
         };
         Ok(Self {
@@ -96,7 +95,7 @@ impl Writer {
             self.roll_back();
             let cause = error(&failed);
             // A refused batch is split to isolate the bad request; a failed one is not retried.
-            if is_data_error(&failed) {
+            if failure(&failed) == Failure::Data {
                 CommitError::Refused(cause)
             } else {
                 CommitError::Failed(cause)
@@ -208,9 +207,9 @@ impl Writer {
     fn end(&self) -> Result<(), CommitError<Error>> {
         // Checked last: the file may be moved while the transaction waits or runs.
         if let Some(file) = &self.file {
-            file.check().map_err(|moved| {
+            file.check().map_err(|file| {
                 self.roll_back();
-                CommitError::Failed(moved)
+                CommitError::Failed(moved(file))
             })?;
         }
         let begun = Instant::now();

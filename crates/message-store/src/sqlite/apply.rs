@@ -10,9 +10,9 @@
 //!   `tests/it/sqlite/memory.rs` and `tests/it/sqlite/file.rs`).
 
 use rusqlite::{Connection, OptionalExtension};
+use sqlite_store::is_taken;
 
 use super::counters::Tally;
-use super::error::is_taken;
 use super::insert::InsertRow;
 use super::one_or_many::OneOrMany;
 use super::request::{MessageRequest, Request, StreamRequest, Verdict};

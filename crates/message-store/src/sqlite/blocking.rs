@@ -7,6 +7,7 @@ use std::time::SystemTime;
 
 use group_commit::{BlockingQueue, Queue, SubmitError};
 use rusqlite::Connection;
+use sqlite_store::backup;
 use tracing::instrument;
 
 use super::config::Config;
@@ -16,7 +17,7 @@ use super::readers::Readers;
 use super::request::{Request, Ticket, Verdict};
 use super::retention::{self, Expiry};
 use super::writer::{TaskCommitter, ThreadCommitter, Writer};
-use super::{backup, columns, health, import, list, place, read, statements};
+use super::{columns, health, import, list, place, read, statements};
 use crate::text::check_consumer;
 use crate::time::to_us;
 use crate::{
@@ -369,8 +370,7 @@ impl BlockingSqliteStore {
     /// if SQLite fails or the copy is damaged; [`Error::FileMoved`]; [`Error::Closed`] after [`BlockingSqliteStore::close`].
     #[instrument(level = "debug", name = "messages.backup", skip_all)]
     pub fn backup(&self, path: &Path) -> Result<(), Error> {
-        self.shared
-            .read(|connection| backup::write(connection, path))
+        self.shared.read(|connection| Ok(backup(connection, path)?))
     }
 
     /// Subscribes to hints that messages may have been written. Only changes by this process send
@@ -387,7 +387,7 @@ impl BlockingSqliteStore {
     /// SQLite fails; [`Error::Closed`] after [`BlockingSqliteStore::close`].
     pub fn health(&self) -> Result<Health, Error> {
         if let Some(readers) = &self.shared.readers {
-            readers.file().check()?;
+            readers.file().check().map_err(Failure::from)?;
         }
         // The read checks that the file is readable. The settings come from the writer's
         // connection.

@@ -4,10 +4,10 @@ use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
+use sqlite_store::{Access, configure_log, configure_statements};
 
-use super::access::{self, Access};
+use super::access;
 use super::config::{Config, Durability, Location};
 use super::error::Failure;
 use super::schema;
@@ -20,8 +20,6 @@ const CACHED_STATEMENTS: usize = 64;
 /// of 1,000: writes to many categories change pages all over the indexes, and a checkpoint moves
 /// each page once however often it was written.
 const CHECKPOINT_PAGES: i64 = 4_000;
-/// SQLite truncates the log to this size after a long reader let it grow.
-const LOG_BYTES: i64 = 64 << 20;
 /// Pause before another attempt to open a locked file.
 const OPEN_PAUSE: Duration = Duration::from_millis(2);
 
@@ -53,7 +51,7 @@ pub(super) fn writer(
 
 /// Opens a read connection. With [`Access::Write`] it has write access only because the last connection
 /// to close moves the log into the file, and that may be this one.
-pub(super) fn reader(config: &Config, path: &Path, access: Access) -> Result<Connection, Failure> {
+pub(super) fn reader(config: &Config, path: &Path, access: Access) -> rusqlite::Result<Connection> {
     let connection = Connection::open_with_flags(access.name(path), flags() | access.flags())?;
     // Unlike the writer, a reader may wait within SQLite: it waits only during crash recovery.
     connection.busy_timeout(config.read_timeout)?;
@@ -77,11 +75,7 @@ fn try_writer(config: &Config) -> Result<Connection, Failure> {
     schema::refuse_foreign(&connection)?;
     if let Location::File(_) = config.location {
         set(&connection, "journal_mode", "WAL", "wal")?;
-        connection.pragma_update(None, "wal_autocheckpoint", CHECKPOINT_PAGES)?;
-        connection.pragma_update(None, "journal_size_limit", LOG_BYTES)?;
-        // Only macOS has these settings: there, a plain fsync does not flush the disk's cache.
-        connection.pragma_update(None, "fullfsync", true)?;
-        connection.pragma_update(None, "checkpoint_fullfsync", true)?;
+        configure_log(&connection, CHECKPOINT_PAGES)?;
     }
     // WAL mode is stored in the file; `synchronous` is a setting of the connection.
     match config.durability {
@@ -102,10 +96,7 @@ fn flags() -> OpenFlags {
 
 /// Configures the statement cache and the page cache.
 fn configure_caches(connection: &Connection, config: &Config) -> Result<(), rusqlite::Error> {
-    // Without this option, SQLite prepares a statement again whenever a parameter that limits a
-    // range gets a new value.
-    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
-    connection.set_prepared_statement_cache_capacity(CACHED_STATEMENTS);
+    configure_statements(connection, CACHED_STATEMENTS)?;
     // A negative cache size is in KiB, a positive one in pages.
     let kibibytes = i64::try_from(config.cache_bytes / 1024).unwrap_or(i64::MAX);
     connection.pragma_update(None, "cache_size", -kibibytes)

@@ -1,25 +1,9 @@
-//! Maps SQLite's result codes. No other module looks at them.
+//! The store's errors for what SQLite and its files report.
 
-use rusqlite::ErrorCode;
-use rusqlite::ffi;
+use sqlite_store::{BackupError, FileMoved, is_busy};
 
 use crate::Error;
 use crate::error::shared;
-
-pub(super) fn is_busy(error: &rusqlite::Error) -> bool {
-    matches!(
-        error.sqlite_error_code(),
-        Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked)
-    )
-}
-
-/// Whether the error is a violation of a unique index.
-pub(super) fn is_taken(error: &rusqlite::Error) -> bool {
-    matches!(
-        error.sqlite_error().map(|error| error.extended_code),
-        Some(ffi::SQLITE_CONSTRAINT_UNIQUE | ffi::SQLITE_CONSTRAINT_PRIMARYKEY)
-    )
-}
 
 /// Why SQLite did not do what the store asked for. Private, so that the crate's `Error` names no type
 /// of the driver.
@@ -61,26 +45,42 @@ impl From<Failure> for Error {
     }
 }
 
+impl From<FileMoved> for Failure {
+    fn from(file: FileMoved) -> Self {
+        Self::Failed(Error::FileMoved { path: file.path })
+    }
+}
+
+impl From<BackupError> for Failure {
+    fn from(failed: BackupError) -> Self {
+        match failed {
+            BackupError::Sqlite(failed) => failed.into(),
+            BackupError::Io(failed) => failed.into(),
+            BackupError::Damaged(found) => Self::Failed(Error::Database {
+                code: None,
+                message: format!("the copy is damaged: {found}").into(),
+            }),
+        }
+    }
+}
+
 fn error(failed: &rusqlite::Error) -> Error {
+    use sqlite_store::Failure as Kind;
     let message = failed.to_string();
-    match failed.sqlite_error_code() {
-        Some(
-            ErrorCode::CannotOpen
-            | ErrorCode::DatabaseBusy
-            | ErrorCode::DatabaseLocked
-            | ErrorCode::PermissionDenied
-            | ErrorCode::ReadOnly,
-        ) => Error::Unavailable {
-            source: shared(failed.to_string()),
+    match sqlite_store::failure(failed) {
+        Kind::Refused | Kind::Busy => Error::Unavailable {
+            source: shared(message),
         },
-        Some(ErrorCode::DiskFull) => Error::DiskFull {
+        Kind::DiskFull => Error::DiskFull {
             message: message.into(),
         },
-        Some(ErrorCode::NotADatabase) => Error::SchemaMismatch {
-            differences: vec![failed.to_string()],
+        Kind::NotADatabase => Error::SchemaMismatch {
+            differences: vec![message],
         },
-        code => Error::Database {
-            code: code.map(|code| format!("{code:?}").into()),
+        Kind::Data | Kind::Other => Error::Database {
+            code: failed
+                .sqlite_error_code()
+                .map(|code| format!("{code:?}").into()),
             message: message.into(),
         },
     }

@@ -1,9 +1,10 @@
 //! Imports messages recorded by another store.
 
 use rusqlite::Connection;
+use sqlite_store::is_taken;
 
 use super::apply::version;
-use super::error::{Failure, is_taken};
+use super::error::Failure;
 use super::insert::InsertRow;
 use super::row::{RowReader, stored};
 use super::{payload, read, request, statements};

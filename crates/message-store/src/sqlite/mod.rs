@@ -11,19 +11,17 @@
 //!   derived from the messages.
 //! - A read passes `readers` (a connection), `place` (the check of the reader's bookmark), `read` (the
 //!   query) and `row` (decode).
-//! - Only `payload` uses zstd, and only `error` knows SQLite's result codes.
+//! - Only `payload` uses zstd. SQLite's result codes are known to the crate `sqlite-store` alone.
 //! - `statements` contains the SQL; its tests check the query plans. `schema` installs and verifies
 //!   the files of `schema/message_store/sqlite`.
 
 mod access;
 mod apply;
-mod backup;
 mod blocking;
 mod columns;
 mod config;
 mod connection;
 mod counters;
-mod delays;
 mod error;
 mod health;
 mod import;
@@ -31,7 +29,6 @@ mod insert;
 mod list;
 mod namespaces;
 mod one_or_many;
-mod opened_file;
 mod opening;
 mod payload;
 mod place;

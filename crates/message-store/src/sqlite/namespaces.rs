@@ -6,10 +6,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::SystemTime;
 
 use rusqlite::{Connection, OptionalExtension, params};
+use sqlite_store::{Access, sync_folder};
 use uuid::Uuid;
 
-use super::access::{self, Access};
-use super::backup::sync_folder;
+use super::access;
 use super::blocking::BlockingSqliteStore;
 use super::config::{Config, Location};
 use super::connection;
@@ -207,7 +207,7 @@ impl Shared {
         } else {
             Access::Write
         };
-        connection::reader(&self.config, path, access)
+        Ok(connection::reader(&self.config, path, access)?)
     }
 
     fn delete(&self, name: &NamespaceName) -> Result<u64, Error> {
@@ -256,7 +256,7 @@ fn create_file(config: &Config, path: &Path, namespace: &Namespace) -> Result<()
     });
     fs::remove_file(&part)?;
     linked?;
-    sync_folder(path)
+    Ok(sync_folder(path)?)
 }
 
 /// Removes a file and its log. Another process may still have the file open and keeps its unlinked
@@ -270,7 +270,7 @@ fn remove_file(path: &Path) -> Result<(), Error> {
             removed => removed?,
         }
     }
-    sync_folder(path)
+    Ok(sync_folder(path)?)
 }
 
 /// The store of a namespace if it is open. A store that its user closed does not count.

@@ -4,13 +4,13 @@ use std::sync::Arc;
 
 use group_commit::{BlockingQueue, Queue};
 use rusqlite::Connection;
+use sqlite_store::{Access, OpenedFile};
 
-use super::access::{self, Access};
+use super::access;
 use super::blocking::{BlockingSqliteStore, Shared};
 use super::config::{Config, Location};
 use super::counters::Counters;
 use super::error::Failure;
-use super::opened_file::OpenedFile;
 use super::readers::Readers;
 use super::writer::{TaskCommitter, ThreadCommitter, Writer};
 use super::{connection, schema};
@@ -34,7 +34,7 @@ impl BlockingSqliteStore {
         };
         let file = match &config.location {
             Location::Memory => None,
-            Location::File(path) => Some(OpenedFile::at(path)?),
+            Location::File(path) => Some(OpenedFile::at(path).map_err(Failure::from)?),
         };
         Ok(Self::new(config, metrics, connection, file, access))
     }

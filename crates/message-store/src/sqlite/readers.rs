@@ -3,13 +3,12 @@
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use rusqlite::Connection;
+use sqlite_store::{Access, OpenedFile};
 use store_meter::{PoolMeter, Share, Timer};
 
-use super::access::Access;
 use super::config::Config;
 use super::connection;
 use super::error::Failure;
-use super::opened_file::OpenedFile;
 use crate::Error;
 
 /// The idle read connections of one file. If none is idle, a read opens another, so no read waits.
@@ -71,7 +70,7 @@ impl Readers {
         let opened = connection::reader(&self.config, self.file.path(), self.access);
         // Checked before the result: a file that is missing has been moved.
         self.file.check()?;
-        opened
+        Ok(opened?)
     }
 
     /// Closes the idle connections. Connections in use are closed when their reads end.

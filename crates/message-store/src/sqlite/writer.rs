@@ -9,15 +9,14 @@ use std::time::{Duration, Instant, SystemTime};
 
 use group_commit::{Commit, CommitBlocking, CommitError};
 use rusqlite::Connection;
+use sqlite_store::{Delays, OpenedFile, leaves_commit_unknown};
 use store_meter::QueueMeter;
 use tracing::debug_span;
 
 use super::access;
 use super::apply::apply;
 use super::counters::{Counters, Tally};
-use super::delays::Delays;
 use super::error::Failure;
-use super::opened_file::OpenedFile;
 use super::request::{Request, Verdict};
 use super::transaction::Transaction;
 use crate::time::to_us;
@@ -179,12 +178,10 @@ impl Writer {
     }
 }
 
-/// A commit that failed because of a lock or a full disk has written nothing: SQLite writes the frame
-/// that completes a commit last. After any other failure, the commit may have reached the log.
 fn commit_failure(failed: rusqlite::Error) -> Failure {
+    let is_unknown = leaves_commit_unknown(&failed);
     match Failure::from(failed) {
-        full @ Failure::Failed(Error::DiskFull { .. }) => full,
-        Failure::Failed(error) => Failure::Unknown(error),
+        Failure::Failed(error) if is_unknown => Failure::Unknown(error),
         failure => failure,
     }
 }
@@ -248,24 +245,9 @@ impl Commit for TaskCommitter {
 
 #[cfg(test)]
 mod tests {
-    use rusqlite::ffi;
-
     use super::*;
     use crate::sqlite::{BlockingSqliteStore, Config};
     use crate::{ExpectedVersion, Message, StreamName};
-
-    fn failed_with(code: i32) -> rusqlite::Error {
-        rusqlite::Error::SqliteFailure(ffi::Error::new(code), None)
-    }
-
-    /// SQLite writes the pages of a small transaction during its commit, so a full disk fails there.
-    #[test]
-    fn commit_that_fails_on_a_full_disk_has_written_nothing() {
-        let full = commit_failure(failed_with(ffi::SQLITE_FULL));
-        assert!(matches!(full, Failure::Failed(Error::DiskFull { .. })));
-        let unknown = commit_failure(failed_with(ffi::SQLITE_IOERR));
-        assert!(matches!(unknown, Failure::Unknown(_)));
-    }
 
     fn set_max_pages(store: &BlockingSqliteStore, pages: i64) {
         let writer = store.shared.writer.lock();

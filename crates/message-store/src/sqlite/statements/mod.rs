@@ -108,7 +108,5 @@ pub(super) const LAST_DERIVED: &str = derived!("ORDER BY global_position DESC LI
 pub(super) const SET_DERIVED: &str =
     "UPDATE messages SET category = ?2, correlation = ?3 WHERE global_position = ?1";
 
-pub(super) const BACKUP: &str = "VACUUM INTO ?1";
-
 #[cfg(test)]
 mod tests;

@@ -2,16 +2,21 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::Error;
-
-/// The file that the writer has open, to notice when its path leads to another file or to none.
+/// The file that a store has open, to notice when its path leads to another file or to none.
 ///
 /// SQLite goes on writing to a file that was moved or removed, and everything in it is gone when the
 /// path is opened again.
 #[derive(Clone, Debug)]
-pub(super) struct OpenedFile {
+pub struct OpenedFile {
     path: PathBuf,
     identity: Identity,
+}
+
+/// The path no longer leads to the file that was opened.
+#[derive(Debug)]
+pub struct FileMoved {
+    /// The path at which the file was opened.
+    pub path: PathBuf,
 }
 
 /// The device and the inode.
@@ -19,21 +24,32 @@ type Identity = (u64, u64);
 
 impl OpenedFile {
     /// The file at this path. Call it right after SQLite opened it.
-    pub(super) fn at(path: &Path) -> Result<Self, Error> {
+    ///
+    /// # Errors
+    /// [`FileMoved`] if there is none.
+    pub fn at(path: &Path) -> Result<Self, FileMoved> {
         let path = path.to_owned();
         match identity(&path) {
             Ok(identity) => Ok(Self { path, identity }),
-            Err(_) => Err(Error::FileMoved { path }),
+            Err(_) => Err(FileMoved { path }),
         }
     }
 
+    /// The path at which the file was opened.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
     /// Fails if the path no longer leads to the file. Costs a `stat`, about 1 us.
-    pub(super) fn check(&self) -> Result<(), Error> {
+    ///
+    /// # Errors
+    /// [`FileMoved`].
+    pub fn check(&self) -> Result<(), FileMoved> {
         // Like SQLite's own check, count a path that can't be looked up as moved.
         if identity(&self.path).is_ok_and(|found| found == self.identity) {
             return Ok(());
         }
-        Err(Error::FileMoved {
+        Err(FileMoved {
             path: self.path.clone(),
         })
     }

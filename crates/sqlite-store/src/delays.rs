@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use rusqlite::{Connection, Result};
 
-use super::error::is_busy;
+use crate::is_busy;
 
 /// A wait for the lock is logged after this time, while it goes on.
 const LONG_WAIT: Duration = Duration::from_secs(2);
@@ -15,7 +15,7 @@ const LONG_COMMIT: Duration = Duration::from_secs(1);
 
 /// The delays of one writer.
 #[derive(Debug, Default)]
-pub(super) struct Delays {
+pub struct Delays {
     /// The wait for the file's lock, over all batches that give it up.
     waiting: Mutex<Option<Waiting>>,
 }
@@ -29,7 +29,7 @@ struct Waiting {
 
 impl Delays {
     /// Notes the result of a try to take the file's lock.
-    pub(super) fn locked<T>(&self, connection: &Connection, result: &Result<T>) {
+    pub fn locked<T>(&self, connection: &Connection, result: &Result<T>) {
         let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
         match result {
             Err(failed) if is_busy(failed) => {
@@ -53,7 +53,7 @@ impl Delays {
     }
 
     /// Notes how long a commit took that began at this time.
-    pub(super) fn committed(connection: &Connection, begun: Instant) {
+    pub fn committed(connection: &Connection, begun: Instant) {
         let took = begun.elapsed();
         if took >= LONG_COMMIT {
             let file = connection.path();

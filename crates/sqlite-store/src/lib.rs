@@ -1,0 +1,15 @@
+#![doc = include_str!("../README.md")]
+
+mod access;
+mod backup;
+mod delays;
+mod failure;
+mod opened_file;
+mod settings;
+
+pub use access::{Access, Unreadable, refusal};
+pub use backup::{BackupError, backup, sync_folder};
+pub use delays::Delays;
+pub use failure::{Failure, failure, is_busy, is_taken, leaves_commit_unknown};
+pub use opened_file::{FileMoved, OpenedFile};
+pub use settings::{configure_log, configure_statements};
