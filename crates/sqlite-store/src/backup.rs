@@ -16,7 +16,7 @@ pub enum BackupError {
     Sqlite(rusqlite::Error),
     /// The file can't be made at this path, or could not be synced.
     Io(io::Error),
-    /// The copy is damaged: what SQLite's check found.
+    /// The copy is damaged. Holds the findings of SQLite's check.
     Damaged(String),
 }
 

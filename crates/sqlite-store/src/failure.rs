@@ -2,7 +2,7 @@
 
 use rusqlite::{Error, ErrorCode, ffi};
 
-/// What a failed statement tells.
+/// The meaning of a failed statement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Failure {
     /// Another connection holds a lock. A repetition may succeed.
@@ -19,7 +19,7 @@ pub enum Failure {
     Other,
 }
 
-/// What a failed statement tells.
+/// The meaning of a failed statement.
 pub fn failure(error: &Error) -> Failure {
     match error.sqlite_error_code() {
         Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => Failure::Busy,
