@@ -83,8 +83,8 @@ async fn standby_has_everything_of_a_server_that_shut_down() {
     assert_eq!(ask(standby.url(), "SELECT count(*) FROM last").await, "0");
 }
 
-/// A commit that waits for a standby stops waiting when the postmaster dies, and becomes visible. After a
-/// power cut, nobody can have seen it.
+/// A commit that waits for a standby stops waiting when the postmaster dies, and becomes visible. A
+/// power cut kills all processes at once, so no client sees such a commit.
 #[tokio::test(flavor = "multi_thread")]
 async fn killed_server_shows_no_commit_that_waits_for_a_standby() {
     let server = start().await;

@@ -245,9 +245,24 @@ impl Commit for TaskCommitter {
 
 #[cfg(test)]
 mod tests {
+    use rusqlite::ffi;
+
     use super::*;
     use crate::sqlite::{BlockingSqliteStore, Config};
     use crate::{ExpectedVersion, Message, StreamName};
+
+    fn failed_with(code: i32) -> rusqlite::Error {
+        rusqlite::Error::SqliteFailure(ffi::Error::new(code), None)
+    }
+
+    /// SQLite writes the pages of a small transaction during its commit, so a full disk fails there.
+    #[test]
+    fn commit_that_fails_on_a_full_disk_has_written_nothing() {
+        let full = commit_failure(failed_with(ffi::SQLITE_FULL));
+        assert!(matches!(full, Failure::Failed(Error::DiskFull { .. })));
+        let unknown = commit_failure(failed_with(ffi::SQLITE_IOERR));
+        assert!(matches!(unknown, Failure::Unknown(_)));
+    }
 
     fn set_max_pages(store: &BlockingSqliteStore, pages: i64) {
         let writer = store.shared.writer.lock();

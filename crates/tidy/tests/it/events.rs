@@ -6,12 +6,13 @@ use std::fs;
 use regex::Regex;
 use tidy::workspace;
 
-const LIBRARIES: [&str; 5] = [
-    "dcb-core",
-    "message-store",
-    "postgres-store",
-    "sqlite-store",
-    "tsdb",
+/// Each library with the least number of events that the test must find in its source.
+const LIBRARIES: [(&str, usize); 5] = [
+    ("dcb-core", 5),
+    ("message-store", 5),
+    ("postgres-store", 5),
+    ("sqlite-store", 3),
+    ("tsdb", 5),
 ];
 
 /// The events of a library's source, as level and message.
@@ -49,9 +50,9 @@ fn rows(library: &str) -> BTreeSet<(String, String)> {
 
 #[test]
 fn readmes_list_the_events_of_the_libraries() {
-    for library in LIBRARIES {
+    for (library, least) in LIBRARIES {
         let events = events(library);
-        assert!(events.len() >= 3, "{library}: {events:?}");
+        assert!(events.len() >= least, "{library}: {events:?}");
         assert_eq!(rows(library), events, "{library}");
     }
 }
@@ -61,7 +62,7 @@ fn readmes_list_the_events_of_the_libraries() {
 fn demo_server_logs_the_events_of_each_library() {
     let log = workspace::root().join("crates/demo-server/src/log.rs");
     let log = fs::read_to_string(log).expect("the server's log");
-    for library in LIBRARIES {
+    for (library, _) in LIBRARIES {
         let directive = format!("{}=info", library.replace('-', "_"));
         assert!(log.contains(&directive), "{directive} is missing");
     }
