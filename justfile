@@ -14,8 +14,8 @@ check:
 test *args:
     cargo test --workspace {{args}}
 
-# The tests in their large form: many more crashes, random histories and rows.
-torture effort="1000":
+# The tests in their large form: `effort` times the crashes, random histories and rows.
+torture effort="10":
     REGISTRAR_EFFORT={{effort}} cargo test --workspace
 
 # The benchmarks; writes reports/. With a filter, measures only the rows that match.

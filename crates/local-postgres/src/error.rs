@@ -55,8 +55,7 @@ pub enum Error {
         /// The end of the server's log, or the error of the operating system.
         reason: String,
     },
-    /// No standby started: the binaries lack `pg_basebackup`, or the server refused the copy. Correct
-    /// what the reason names.
+    /// No standby started, or the server refused the copy. Correct what the reason names.
     #[error("no standby could be started: {reason}")]
     Standby {
         /// The last output of `pg_basebackup` or the standby.

@@ -24,14 +24,13 @@ pub struct HaProxy {
 impl HaProxy {
     /// Starts a proxy that leads to the first of these servers that takes connections, and ends the
     /// connections to a server that stops to. The URLs have the form
-    /// `scheme://user@host:port/database`. Prints a line and returns `None` if HAProxy is not installed.
+    /// `scheme://user@host:port/database`. Returns `None` if HAProxy is not installed.
     ///
     /// # Panics
     /// If HAProxy is installed and can't be started.
     pub async fn start(urls: &[&str]) -> Option<Self> {
         let program = Path::new("/usr/sbin/haproxy");
         if !program.exists() {
-            eprintln!("HAProxy is not installed; not tested with it");
             return None;
         }
         let folder = tempfile::tempdir().expect("a temporary folder");

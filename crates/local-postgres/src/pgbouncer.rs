@@ -26,8 +26,7 @@ pub struct PgBouncer {
 
 impl PgBouncer {
     /// Starts a pooler in front of the server at `url`, which has the form
-    /// `scheme://user:password@host:port/database`. Prints a line and returns `None` if PgBouncer is
-    /// not installed.
+    /// `scheme://user:password@host:port/database`. Returns `None` if PgBouncer is not installed.
     ///
     /// # Panics
     /// If PgBouncer is installed and can't be started.
@@ -44,16 +43,13 @@ impl PgBouncer {
     }
 
     async fn start_with(url: &str, certificates: Option<&Certificates>) -> Option<Self> {
-        let Some(program) = [
+        let program = [
             "/usr/sbin/pgbouncer",
             "/usr/bin/pgbouncer",
             "/opt/homebrew/bin/pgbouncer",
         ]
         .into_iter()
-        .find(|program| Path::new(program).exists()) else {
-            eprintln!("PgBouncer is not installed; testing its settings without it");
-            return None;
-        };
+        .find(|program| Path::new(program).exists())?;
         let folder = tempfile::tempdir().expect("a temporary folder");
         let port = free_port();
         let configuration = folder.path().join("pgbouncer.ini");

@@ -112,14 +112,14 @@ impl LocalPostgres {
     }
 
     /// Starts a standby that streams from this server and answers reads. The standby has its own
-    /// folder and ends when its value is dropped. Takes about 1 s, and needs `pg_basebackup` beside
-    /// the server's binaries.
+    /// folder and ends when its value is dropped. Takes about 1 s. Returns `None` if there is no
+    /// `pg_basebackup` beside the server's binaries; binaries for download lack it.
     ///
     /// # Errors
     /// [`Error::NotOurs`] for a server from [`Source::Url`] or [`Source::Container`];
     /// [`Error::Standby`] if the standby does not start; [`Error::Unavailable`] if it then does not
     /// answer.
-    pub async fn start_standby(&self) -> Result<Self, Error> {
+    pub async fn start_standby(&self) -> Result<Option<Self>, Error> {
         self.start_standby_through(&self.url).await
     }
 
@@ -128,11 +128,16 @@ impl LocalPostgres {
     ///
     /// # Errors
     /// As [`start_standby`](Self::start_standby).
-    pub async fn start_standby_through(&self, url: &str) -> Result<Self, Error> {
-        let started = self.process()?.start_standby(url).await;
+    pub async fn start_standby_through(&self, url: &str) -> Result<Option<Self>, Error> {
+        let process = self.process()?;
+        if !process.has_base_backup() {
+            return Ok(None);
+        }
+        let started = process.start_standby(url).await;
         let standby = started.map_err(|reason| Error::Standby { reason })?;
         let origin = format!("a standby of {}", crate::url::without_secrets(&self.url));
-        Self::of(Found::of_process(self.source, origin, standby)).await
+        let standby = Self::of(Found::of_process(self.source, origin, standby)).await?;
+        Ok(Some(standby))
     }
 
     /// Creates an empty database with a unique name that contains `hint`. Takes about 20 ms.

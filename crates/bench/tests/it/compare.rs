@@ -108,10 +108,7 @@ struct Repository {
 impl Repository {
     /// `None` without git.
     fn new() -> Option<Self> {
-        if Command::new("git").arg("--version").output().is_err() {
-            println!("not run: there is no git");
-            return None;
-        }
+        unmet::need("git", Command::new("git").arg("--version").output().ok())?;
         let folder = tempfile::tempdir().unwrap();
         let repository = Self { folder };
         fs::create_dir_all(repository.root()).unwrap();

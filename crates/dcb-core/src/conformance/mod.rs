@@ -13,7 +13,7 @@
 //! Cases about concurrency run once for each number of callers in [`CALLERS`]. [`history`] compares
 //! the store's answers in random histories with those of the memory store. [`checker`] makes
 //! concurrent decisions and replays the log afterwards. You can also run both directly, for example
-//! from several processes. [`effort`] sets the number of repetitions.
+//! from several processes. [`effort`](conformance_suite::effort) multiplies the repetitions.
 
 mod append;
 mod bookmark;
@@ -355,18 +355,6 @@ pub fn run<S: EventStore + 'static>(name: &str, factory: impl AsyncFnOnce() -> S
     let case = case.unwrap_or_else(|| panic!("no case is named {name}"));
     // A runtime per case: dropping it ends tasks that a failed case leaves behind.
     runtime().block_on(async { case.run(factory().await).await });
-}
-
-/// The number of repetitions for tests that may need many to find a fault: the environment variable
-/// `REGISTRAR_EFFORT`, or `default` if the variable is not set.
-///
-/// # Panics
-/// If the variable is set and is not a number.
-pub fn effort(default: usize) -> usize {
-    match std::env::var("REGISTRAR_EFFORT") {
-        Ok(text) => text.parse().expect("REGISTRAR_EFFORT must be a number"),
-        Err(_) => default,
-    }
 }
 
 fn runtime() -> tokio::runtime::Runtime {

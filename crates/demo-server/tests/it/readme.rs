@@ -9,8 +9,7 @@ const ADDRESS: &str = "http://127.0.0.1:8080";
 
 #[tokio::test(flavor = "multi_thread")]
 async fn every_command_of_the_readme_succeeds() {
-    if Command::new("curl").arg("--version").output().is_err() {
-        println!("not run: there is no curl");
+    if unmet::need("curl", Command::new("curl").arg("--version").output().ok()).is_none() {
         return;
     }
     let client = Client::start().await;

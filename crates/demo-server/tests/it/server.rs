@@ -4,12 +4,13 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::process::{Command, Stdio};
 
 use axum::http::{Method, StatusCode, header};
+use conformance_suite::effort_up_to;
 use demo_server::{OpenError, Server, Settings};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 use tokio::task::JoinSet;
 
-use crate::support::{Client, size};
+use crate::support::Client;
 
 #[tokio::test]
 async fn health_is_ok_after_the_start() {
@@ -157,7 +158,7 @@ async fn http_2_is_rejected() {
 #[tokio::test]
 async fn full_queue_is_503_with_retry_after() {
     const TOO_MANY: usize = 20;
-    let waiting = size(64, 512);
+    let waiting = effort_up_to(64, 512);
     let settings = Settings {
         max_requests: 0,
         max_waiting: waiting,
@@ -293,7 +294,7 @@ fn signal_right_after_the_greeting_stops_the_server_cleanly() {
     const SCRIPT: &str = r#"mkfifo "$1" && { "$0" --test-mode --port 0 >"$1" & } &&
         exec 3<"$1" && read -r _ <&3 && kill -TERM $! && wait $!"#;
     let folder = tempfile::tempdir().expect("the folder exists");
-    for round in 0..size(10, 40) {
+    for round in 0..effort_up_to(10, 40) {
         let ended = Command::new("sh")
             .args(["-c", SCRIPT, env!("CARGO_BIN_EXE_demo-server")])
             .arg(folder.path().join(round.to_string()))

@@ -3,7 +3,7 @@
 //!
 //! They are a separate executable, because the source needs `crate::sync` to be the models' module.
 //!
-//! `REGISTRAR_EFFORT`, 200 by default, is the number of interleavings of each model.
+//! `REGISTRAR_EFFORT` multiplies the interleavings of each model.
 
 #![allow(
     dead_code,

@@ -44,8 +44,8 @@ impl Patroni {
     /// How long the leader may be silent.
     pub const TTL: Duration = Duration::from_secs(10);
 
-    /// Starts a cluster, which takes about 15 s. Prints a line and returns `None` if Patroni, etcd or
-    /// PostgreSQL is not installed.
+    /// Starts a cluster, which takes about 15 s. Returns `None` if Patroni, etcd or PostgreSQL is not
+    /// installed.
     ///
     /// # Panics
     /// If they are installed and the cluster does not start.
@@ -53,7 +53,6 @@ impl Patroni {
         let [patroni, etcd] = [PATRONI, ETCD].map(Path::new);
         let binaries = installed::find(None);
         let (true, true, Ok(binaries)) = (patroni.exists(), etcd.exists(), binaries) else {
-            eprintln!("Patroni, etcd or PostgreSQL is not installed; its tests do not run");
             return None;
         };
         let account = Account::for_servers().expect("a user for servers");

@@ -67,6 +67,11 @@ impl Postmaster {
         Ok(server)
     }
 
+    /// Whether [`start_standby`](Self::start_standby) finds its program.
+    pub(crate) fn has_base_backup(&self) -> bool {
+        self.binaries.join("pg_basebackup").exists()
+    }
+
     /// Copies this server's data and starts a standby on the copy. The standby streams changes from
     /// this server, which it reaches at `url`. Takes about 1 s.
     pub(crate) async fn start_standby(&self, url: &str) -> Result<Self, String> {

@@ -73,8 +73,8 @@ async fn dropped_paused_server_ends() {
 #[tokio::test]
 async fn standby_has_everything_of_a_server_that_shut_down() {
     let server = start().await;
-    let Ok(standby) = server.start_standby().await else {
-        eprintln!("not tested: pg_basebackup does not run");
+    let started = server.start_standby().await.expect("a standby");
+    let Some(standby) = unmet::need("pg_basebackup", started) else {
         return;
     };
     execute(server.url(), "CREATE TABLE last ()").await;

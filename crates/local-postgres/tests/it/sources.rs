@@ -220,8 +220,9 @@ async fn database_url_may_name_several_hosts() {
 #[cfg(feature = "container")]
 #[tokio::test]
 async fn container_starts_and_is_removed() {
-    if env::var_os("DOCKER_HOST").is_none() && !Path::new("/var/run/docker.sock").exists() {
-        say("container_starts_and_is_removed: not run: no DOCKER_HOST, no /var/run/docker.sock");
+    let socket = Path::new("/var/run/docker.sock");
+    let engine = env::var_os("DOCKER_HOST").or_else(|| socket.exists().then(|| socket.into()));
+    if unmet::need("docker", engine).is_none() {
         return;
     }
     let durable = LocalPostgres::start(from(Source::Container, Durability::Durable)).await;
@@ -305,8 +306,7 @@ fn answer_all_but_posts(mut connection: TcpStream) {
 #[cfg(feature = "download")]
 #[test]
 fn two_processes_download_once() {
-    if env::var_os("HTTPS_PROXY").is_none() && TcpStream::connect("repo1.maven.org:443").is_err() {
-        say("two_processes_download_once: not run: repo1.maven.org does not answer");
+    if unmet::need("download", maven_answers()).is_none() {
         return;
     }
     let cache = tempfile::tempdir().expect("a folder");
@@ -351,8 +351,7 @@ fn nothing_is_left_in(folder: &Path, served: Served) {
 #[cfg(feature = "download")]
 #[test]
 fn download_does_not_depend_on_the_umask() {
-    if env::var_os("HTTPS_PROXY").is_none() && TcpStream::connect("repo1.maven.org:443").is_err() {
-        say("download_does_not_depend_on_the_umask: not run: repo1.maven.org does not answer");
+    if unmet::need("download", maven_answers()).is_none() {
         return;
     }
     let place = tempfile::tempdir().expect("a folder");
@@ -370,10 +369,11 @@ fn download_does_not_depend_on_the_umask() {
     served.process.wait_with_output().expect("the example ends");
 }
 
-/// Prints a line directly to standard error, because the test harness hides the output of tests that
-/// pass.
-fn say(line: &str) {
-    let _ = writeln!(io::stderr(), "{line}");
+/// Whether Maven Central can be reached, perhaps through a proxy.
+#[cfg(feature = "download")]
+fn maven_answers() -> Option<()> {
+    let has_proxy = env::var_os("HTTPS_PROXY").is_some();
+    (has_proxy || TcpStream::connect("repo1.maven.org:443").is_ok()).then_some(())
 }
 
 fn is_gone(url: &str) -> bool {

@@ -6,7 +6,9 @@ use std::time::{Duration, SystemTime};
 use uuid::Uuid;
 
 use super::random::Random;
-use super::{Json, Model, effort, runtime};
+use conformance_suite::effort;
+
+use super::{Json, Model, runtime};
 use crate::{
     Bookmark, Category, CategoryRead, ConsumerGroup, Error, ExpectedVersion, GlobalPosition,
     ListStreams, Message, MessageStore, Position, RecordedMessage, StreamName, StreamRead,

@@ -321,18 +321,6 @@ pub fn run<S: MessageStore + 'static>(name: &str, json: Json, factory: impl Asyn
     });
 }
 
-/// The number of repetitions for a case that may fail only after many runs: the environment
-/// variable `REGISTRAR_EFFORT`, or `default` if it is not set.
-///
-/// # Panics
-/// If the variable is not a number.
-pub fn effort(default: usize) -> usize {
-    match std::env::var("REGISTRAR_EFFORT") {
-        Ok(text) => text.parse().expect("REGISTRAR_EFFORT is a number"),
-        Err(_) => default,
-    }
-}
-
 fn runtime() -> tokio::runtime::Runtime {
     // Several threads even on a machine with one core, because the races need them.
     tokio::runtime::Builder::new_multi_thread()

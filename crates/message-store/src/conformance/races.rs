@@ -8,7 +8,9 @@ use uuid::Uuid;
 use super::fixture::{
     ANY, all, category, exactly, fill, message, messages, name, numbers, positions, stream,
 };
-use super::{Subject, effort};
+use conformance_suite::effort;
+
+use super::Subject;
 use crate::{CategoryRead, Error, GlobalPosition, MessageStore, RecordedMessage, StreamWrite};
 
 const WRITERS: u64 = 16;

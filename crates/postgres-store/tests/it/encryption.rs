@@ -154,7 +154,8 @@ async fn client_certificate_opens_the_session() {
 #[tokio::test]
 async fn session_through_a_proxy_is_encrypted() {
     let encrypted = encrypted_server().await;
-    let Some(proxy) = HaProxy::start(&[encrypted.server.url()]).await else {
+    let proxy = HaProxy::start(&[encrypted.server.url()]).await;
+    let Some(proxy) = unmet::need("haproxy", proxy) else {
         return;
     };
     let url = proxy.url(&encrypted.url("postgres", "verify-full"));

@@ -8,10 +8,11 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
+use conformance_suite::{effort, effort_up_to};
 use rand::Rng;
 use tsdb::{Db, Durability, Error, OpenOptions, Sample};
 
-use crate::support::{dump, is_thorough, labels};
+use crate::support::{dump, labels};
 
 const FOLDER: &str = "TSDB_CRASH_FOLDER";
 const MODE: &str = "TSDB_CRASH_MODE";
@@ -121,18 +122,13 @@ fn killed_child(folder: &Path, mode: &str, reports: usize) -> i64 {
 
 fn kill_again_and_again(mode: &str, loses_nothing: bool) -> Result<(), Error> {
     let folder = tempfile::tempdir().expect("a folder");
-    let effort: usize = std::env::var("REGISTRAR_EFFORT")
-        .ok()
-        .and_then(|effort| effort.parse().ok())
-        .unwrap_or(1);
-    // A commit waits for the disk, so by default a child makes fewer of them.
-    let max_reports = if mode == "commit" && !is_thorough() {
-        400
-    } else {
-        1_500
+    // A commit waits for the disk, so usually a child makes fewer of them.
+    let max_reports = match mode {
+        "commit" => effort_up_to(400, 1_500),
+        _ => 1_500,
     };
     let mut before = 0;
-    for round in 0..6 * effort {
+    for round in 0..effort(6) {
         let reports = rand::rng().random_range(1..max_reports);
         let reported = killed_child(folder.path(), mode, reports);
         let db = Db::open(folder.path(), options(mode))?;

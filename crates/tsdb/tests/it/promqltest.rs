@@ -229,7 +229,8 @@ fn recorded_answers_of_prometheus_agree() {
 
 #[test]
 fn scripts_of_prometheus_pass() {
-    let Some(folder) = std::env::var_os("PROMQLTEST_DIR") else {
+    let folder = std::env::var_os("PROMQLTEST_DIR");
+    let Some(folder) = unmet::need("PROMQLTEST_DIR", folder) else {
         return;
     };
     let mut failures = Vec::new();

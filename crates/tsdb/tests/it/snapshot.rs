@@ -4,10 +4,11 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use conformance_suite::stride;
 use rand::Rng;
 use tsdb::{Db, DuplicatePolicy, Durability, Error, OpenOptions, Sample};
 
-use crate::support::{Disk, Load, Survivors, dump, labels, open, options, segments, stride};
+use crate::support::{Disk, Load, Survivors, dump, labels, open, options, segments};
 
 fn small_segments() -> OpenOptions {
     OpenOptions {

@@ -1,7 +1,7 @@
 //! Model tests: the engine's own source, compiled against shuttle's locks and run under many
 //! interleavings of writers, readers and deleters.
 //!
-//! `REGISTRAR_EFFORT`, 200 by default, sets how many interleavings each model sees.
+//! Each model sees 200 interleavings, times the factor in `REGISTRAR_EFFORT`.
 //!
 //! They are a separate executable, because the engine's source refers to its modules by paths from
 //! the crate root.

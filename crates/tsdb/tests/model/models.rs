@@ -3,10 +3,8 @@ use shuttle::thread;
 use crate::{Db, DbOptions, Labels, Matcher, Sample};
 
 fn explore(model: impl Fn() + Send + Sync + 'static) {
-    let effort = std::env::var("REGISTRAR_EFFORT").ok();
-    let rounds = effort.and_then(|effort| effort.parse().ok()).unwrap_or(200);
     // A failure prints the schedule that led to it, for `shuttle::replay`.
-    shuttle::check_pct(model, rounds, 3);
+    shuttle::check_pct(model, conformance_suite::effort(200), 3);
 }
 
 fn labels() -> Labels {

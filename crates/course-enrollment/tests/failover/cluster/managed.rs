@@ -12,9 +12,9 @@ pub(crate) struct ManagedCluster {
 }
 
 impl ManagedCluster {
-    /// Starts a cluster. Prints a line and returns `None` if Patroni or etcd is not installed.
+    /// Starts a cluster. `None` if Patroni or etcd is not installed.
     pub(crate) async fn start() -> Option<Self> {
-        let patroni = Patroni::start().await?;
+        let patroni = unmet::need("patroni", Patroni::start().await)?;
         Some(Self {
             patroni,
             fault: None,

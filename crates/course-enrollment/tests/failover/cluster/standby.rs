@@ -43,19 +43,13 @@ pub(crate) struct StandbyCluster {
 }
 
 impl StandbyCluster {
-    /// Starts a cluster. Prints a line and returns `None` without `pg_basebackup`.
+    /// Starts a cluster. `None` without `pg_basebackup`.
     pub(crate) async fn start(replication: Replication, address: Address) -> Option<Self> {
         let leader = start_server().await;
         let wire = Wire::start(port_of(leader.url())).await;
         let through = format!("postgres://postgres@{}/postgres", wire.address());
-        let standby = match leader.start_standby_through(&through).await {
-            Ok(standby) => standby,
-            Err(error) if error.to_string().contains("pg_basebackup does not run") => {
-                eprintln!("not tested: {error}");
-                return None;
-            }
-            Err(error) => panic!("{error}"),
-        };
+        let standby = leader.start_standby_through(&through).await;
+        let standby = unmet::need("pg_basebackup", standby.expect("a standby"))?;
         if replication == Replication::Synchronous {
             replicate_synchronously(leader.url()).await;
         }

@@ -8,7 +8,9 @@ use std::fmt::Debug;
 use uuid::Uuid;
 
 use self::steps::{Step, Steps};
-use super::{effort, runtime};
+use conformance_suite::effort;
+
+use super::runtime;
 use crate::{Error, EventStore, MemoryStore, Position, Projector, Query, SequencedEvent};
 
 /// The number of calls in a history.

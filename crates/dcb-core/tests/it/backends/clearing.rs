@@ -2,7 +2,8 @@
 
 use std::collections::HashMap;
 
-use dcb_core::conformance::{CALLERS, effort};
+use conformance_suite::effort;
+use dcb_core::conformance::CALLERS;
 use dcb_core::{Append, Command, Error, Position, Query, ReadOptions, SubscribeOptions, Tracking};
 use tokio::sync::watch;
 use uuid::Uuid;

@@ -2,7 +2,8 @@
 
 use std::collections::HashMap;
 
-use dcb_core::conformance::{CALLERS, checker, effort};
+use conformance_suite::effort;
+use dcb_core::conformance::{CALLERS, checker};
 use dcb_core::{Bookmark, Query, ReadOptions, SequencedEvent};
 use tokio::sync::watch;
 

@@ -6,7 +6,7 @@
 
 use std::collections::HashMap;
 
-use dcb_core::conformance::effort;
+use conformance_suite::effort;
 use dcb_core::postgres::{Config, PostgresStore};
 use dcb_core::{
     Append, AppendCondition, Appended, Bookmark, Command, Error, Event, EventStore as _, EventType,

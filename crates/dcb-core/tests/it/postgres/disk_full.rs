@@ -53,7 +53,7 @@ async fn full_disk_is_told_and_nothing_is_written() {
 struct SmallDisk(PathBuf);
 
 impl SmallDisk {
-    /// `None`, with a line of output, where this process may not mount.
+    /// `None` where this process may not mount.
     fn mount(path: &Path, owner: &fs::Metadata) -> Option<Self> {
         let (user, group) = (owner.uid(), owner.gid());
         let options = format!("size=2m,mode=0700,uid={user},gid={group}");
@@ -61,11 +61,8 @@ impl SmallDisk {
         mount
             .args(["-t", "tmpfs", "-o", &options, "none"])
             .arg(path);
-        if mount.output().is_ok_and(|mounted| mounted.status.success()) {
-            return Some(Self(path.to_owned()));
-        }
-        println!("not run: this process may not mount a file system");
-        None
+        let mounted = mount.output().is_ok_and(|mounted| mounted.status.success());
+        unmet::need("mount", mounted.then(|| Self(path.to_owned())))
     }
 }
 

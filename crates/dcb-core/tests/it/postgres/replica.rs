@@ -27,7 +27,8 @@ impl Pair {
     async fn get() -> Option<MutexGuard<'static, Self>> {
         static PAIR: OnceCell<Option<Mutex<Pair>>> = OnceCell::const_new();
         let pair = PAIR.get_or_init(|| async { Self::start().await.map(Mutex::new) });
-        let pair = pair.await.as_ref()?.lock().await;
+        let pair = unmet::need("pg_basebackup", pair.await.as_ref())?;
+        let pair = pair.lock().await;
         // A failed test may have left the replica paused.
         pair.pause(false).await;
         Some(pair)
@@ -35,14 +36,7 @@ impl Pair {
 
     async fn start() -> Option<Self> {
         let primary = private_server(Durability::Durable, &[]).await;
-        let replica = match primary.start_standby().await {
-            Ok(replica) => replica,
-            Err(error) if error.to_string().contains("pg_basebackup does not run") => {
-                eprintln!("not tested: {error}");
-                return None;
-            }
-            Err(error) => panic!("{error}"),
-        };
+        let replica = primary.start_standby().await.expect("a standby")?;
         Some(Self { primary, replica })
     }
 

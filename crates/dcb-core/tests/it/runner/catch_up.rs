@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use dcb_core::conformance::effort;
+use conformance_suite::effort;
 use dcb_core::postgres::{Handler, PgConnection, PostgresReadModel};
 use dcb_core::{
     Event, EventStore as _, HandlerError, ProjectionRunner, Query, ReadOptions, SequencedEvent,

@@ -4,7 +4,7 @@ use std::io::Write as _;
 use std::process::Stdio;
 use std::time::Duration;
 
-use dcb_core::conformance::effort;
+use conformance_suite::effort;
 use dcb_core::postgres::{Config, PostgresStore};
 use dcb_core::{EventStore as _, ProjectionRunner, SubscribeOptions};
 use local_postgres::Durability;

@@ -5,7 +5,7 @@ use std::process::Stdio;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use dcb_core::conformance::effort;
+use conformance_suite::effort;
 use dcb_core::sqlite::{Config, Handler, SqliteReadModel, SqliteStore, Transaction};
 use dcb_core::{
     Error, EventStore as _, HandlerError, Position, ProjectionRunner, SequencedEvent,

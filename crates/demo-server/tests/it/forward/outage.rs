@@ -6,7 +6,8 @@ use std::time::Duration;
 use super::load::{ANY, DECIMAL, Load, assert_equal};
 use super::real::{Kind, Receiver};
 use super::{in_memory, metric, sender, wait_for};
-use crate::support::{Client, size};
+use crate::support::Client;
+use conformance_suite::effort_up_to;
 
 const RETRIES: &str = "registrar_forward_retries_total ";
 const UNSENT: &str = "registrar_forward_unsent_bytes ";
@@ -22,7 +23,7 @@ async fn survives_outages(kind: Kind, values: &'static [f64], with_files: bool) 
     };
     let client = Client::with(settings).await;
     let mut load = Load::new(values);
-    let rounds = size(2, 10);
+    let rounds = effort_up_to(2, 10);
     for _ in 0..rounds {
         write_for(&mut load, &client, Duration::from_millis(600)).await;
         receiver.kill();

@@ -34,16 +34,12 @@ impl Receiver {
     pub(super) fn start(kind: Kind) -> Option<Self> {
         let program = match kind {
             Kind::DemoServer => Some(PathBuf::from(env!("CARGO_BIN_EXE_demo-server"))),
-            Kind::Prometheus => installed("prometheus"),
-            Kind::VictoriaMetrics => installed("victoria-metrics"),
-        };
-        let Some(program) = program else {
-            println!("not run: {kind:?} is not installed");
-            return None;
+            Kind::Prometheus => needed("prometheus"),
+            Kind::VictoriaMetrics => needed("victoria-metrics"),
         };
         let mut receiver = Self {
             kind,
-            program,
+            program: program?,
             folder: tempfile::tempdir().expect("the folder exists"),
             address: free_address(),
             child: None,
@@ -127,6 +123,10 @@ impl Drop for Receiver {
     fn drop(&mut self) {
         self.kill();
     }
+}
+
+fn needed(program: &str) -> Option<PathBuf> {
+    unmet::need(program, installed(program))
 }
 
 fn installed(program: &str) -> Option<PathBuf> {

@@ -5,13 +5,14 @@ mod samples;
 mod schema;
 
 use axum::http::{Method, StatusCode};
+use conformance_suite::effort;
 use http_body_util::BodyExt as _;
 use rand::rngs::StdRng;
 use rand::seq::IndexedRandom as _;
 use rand::{Rng as _, SeedableRng as _};
 use serde_json::Value;
 
-use crate::support::{Client, encoded, size};
+use crate::support::{Client, encoded};
 use schema::{Document, Keywords, keywords, list, text};
 
 /// The paths of the series, whose wire formats have tests of their own.
@@ -257,7 +258,7 @@ async fn document_and_server_agree_on_random_values() {
     println!("seed {seed}");
     let mut random = StdRng::seed_from_u64(seed);
     let inputs = compared(&document);
-    for _ in 0..size(300, 20_000) {
+    for _ in 0..effort(300) {
         let input = inputs.choose(&mut random).expect("there are inputs");
         let samples = document.samples(&input.schema);
         let mut value = samples[random.random_range(0..samples.len())].clone();

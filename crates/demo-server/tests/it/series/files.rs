@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use axum::http::StatusCode;
+use conformance_suite::effort_up_to;
 use demo_server::Settings;
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
@@ -15,7 +16,7 @@ use tokio::net::TcpStream;
 use tokio::time::sleep;
 
 use super::process::Process;
-use crate::support::{Client, size};
+use crate::support::Client;
 
 fn in_folder(folder: &Path) -> Settings {
     Settings {
@@ -92,7 +93,7 @@ async fn killed_server_keeps_every_answered_write_in_each_mode() {
     for mode in ["commit", "periodic", "unsynced"] {
         let folder = tempfile::tempdir().expect("the folder exists");
         let mut first = 1;
-        for round in 0..size(3, 30) {
+        for round in 0..effort_up_to(3, 30) {
             let server = Process::start(folder.path(), &["--series-durability", mode]);
             let answered = Arc::new(AtomicU32::new(0));
             let writing = write_until_killed(server.address, first, Arc::clone(&answered));
@@ -113,7 +114,7 @@ async fn killed_server_keeps_every_answered_write_in_each_mode() {
             client.get("/api/v1/query?time=1000000&query=count_over_time(sent_v[1000000s])");
         let counted = counted.await.ok()["data"]["result"][0]["value"][1].clone();
         let counted: u32 = counted.as_str().and_then(|n| n.parse().ok()).unwrap_or(0);
-        let answered = first - 1 - size(3, 30) as u32;
+        let answered = first - 1 - effort_up_to(3, 30) as u32;
         assert!(counted >= answered, "{mode}: {counted} of {answered}");
         client.stop().await;
     }

@@ -3,13 +3,14 @@
 use axum::body::Body;
 use axum::http::{Method, Request, StatusCode, header};
 use axum::response::Response;
+use conformance_suite::effort_up_to;
 use demo_server::{App, Settings, router};
 use http_body_util::BodyExt as _;
 use serde_json::{Value, json};
 use tower::ServiceExt as _;
 use tsdb::wire::json::Pieces;
 
-use crate::support::{Client, size};
+use crate::support::Client;
 
 #[tokio::test]
 async fn written_points_are_returned_in_time_order() {
@@ -163,7 +164,7 @@ async fn many_points_are_written_and_returned_like_few() {
 /// A long response is generated piece by piece, never as a whole.
 #[tokio::test]
 async fn long_response_is_generated_piece_by_piece() {
-    let count = size(30_000, 300_000);
+    let count = effort_up_to(30_000, 300_000);
     let app = App::open(Settings::in_memory())
         .await
         .expect("the stores open");

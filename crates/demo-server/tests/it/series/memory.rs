@@ -5,13 +5,13 @@ use std::fmt::Write as _;
 
 use axum::http::StatusCode;
 use bytes::Bytes;
+use conformance_suite::effort_up_to;
 use http_body_util::{BodyExt as _, Full};
 use hyper_util::client::legacy::Client;
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::TokioExecutor;
 
 use super::process::Process;
-use crate::support::size;
 
 const BUDGET: usize = 16 << 20;
 /// What the process may take: the series, with the unused space of the allocator, and the rest of
@@ -66,7 +66,7 @@ impl Server {
 #[tokio::test]
 async fn memory_stays_in_bounds_while_series_come_and_go() {
     let server = Server::start();
-    for round in 0..size(12, 120) {
+    for round in 0..effort_up_to(12, 120) {
         let mut lines = String::new();
         for number in 0..10_000 {
             let job = number % 50;
@@ -83,7 +83,7 @@ async fn memory_stays_in_bounds_while_series_come_and_go() {
 #[tokio::test]
 async fn memory_stays_in_bounds_with_constant_series_and_after_a_large_query() {
     let server = Server::start();
-    let rounds = size(24, 140);
+    let rounds = effort_up_to(24, 140);
     for round in 0..rounds {
         let mut lines = String::new();
         for host in 0..1_000 {

@@ -198,11 +198,3 @@ pub(crate) fn encoded(text: &str) -> String {
     };
     text.bytes().map(percent).collect()
 }
-
-/// The size of a test: `small`, or `large` if `REGISTRAR_EFFORT` is set.
-pub(crate) fn size(small: usize, large: usize) -> usize {
-    match std::env::var_os("REGISTRAR_EFFORT") {
-        Some(_) => large,
-        None => small,
-    }
-}

@@ -30,10 +30,8 @@ pub(crate) fn command_after(mount: &str, folder: &Path) -> Option<Command> {
         with_own_settings(command)
     };
     let tried = in_namespace(mount).status();
-    if !tried.is_ok_and(|status| status.success()) {
-        println!("not run: this user can't mount a file system");
-        return None;
-    }
+    let mounts = tried.is_ok_and(|status| status.success());
+    unmet::need("mount", mounts.then_some(()))?;
     let script = format!(r#"{mount} && exec "$0" --test-mode --port 0 --data "$1/data""#);
     Some(in_namespace(&script))
 }

@@ -16,8 +16,8 @@ use crate::support::postgres::{
 async fn run_readme(program: &str, sql: &mut Sql, folder: &Path, urls: &[(&str, &str)]) -> bool {
     let binaries = "SELECT setting FROM pg_config() WHERE name = 'BINDIR'";
     let binaries = sql.value(binaries).await;
-    if !Path::new(&binaries).join(program).exists() {
-        println!("not run: {program} is not beside the server's programs");
+    let installed = Path::new(&binaries).join(program).exists();
+    if unmet::need(program, installed.then_some(())).is_none() {
         return false;
     }
     let lines = include_str!("../../../README.md").lines();

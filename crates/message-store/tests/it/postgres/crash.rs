@@ -10,6 +10,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use conformance_suite::effort;
 use local_postgres::Options;
 use message_store::postgres::{Config, PostgresStore};
 use message_store::{Error, ExpectedVersion, Message, MessageStore, Position, Written};
@@ -20,7 +21,7 @@ use uuid::Uuid;
 
 use crate::support::postgres::sql::Sql;
 use crate::support::postgres::{
-    connect, effort, fresh_store, message, separate_server, stream_name, wait_until, whole_category,
+    connect, fresh_store, message, separate_server, stream_name, wait_until, whole_category,
 };
 
 /// A batch and the answer of the store.
@@ -156,7 +157,7 @@ async fn acknowledged_writes_survive_server_kill() {
         "{health:?}"
     );
     let load = Load::start(&store, 8);
-    for round in 0..effort(2, 6) as u64 {
+    for round in 0..effort(2) as u64 {
         load.wait_for(5 + round * 7 % 20).await;
         server.kill_hard().unwrap();
         server.restart().await.unwrap();
@@ -188,7 +189,7 @@ async fn terminated_writer_session_is_replaced_without_errors() {
     let (database, store) = fresh_store().await;
     let mut sql = Sql::connect(database.url()).await;
     let load = Load::start(&store, 8);
-    for _ in 0..effort(8, 20) {
+    for _ in 0..effort(8) {
         load.wait_for(10).await;
         sql.run(
             "SELECT pg_terminate_backend(pid) FROM pg_stat_activity
@@ -362,7 +363,7 @@ const URL: &str = "REGISTRAR_TEST_URL";
 async fn writes_acknowledged_to_killed_client_are_stored() {
     let (database, store) = fresh_store().await;
     let mut acknowledged_ids: Vec<(Uuid, u64)> = Vec::new();
-    for _ in 0..effort(2, 3) {
+    for _ in 0..effort(2) {
         let mut client = tokio::process::Command::new(std::env::current_exe().unwrap())
             .args([
                 "postgres::crash::client",

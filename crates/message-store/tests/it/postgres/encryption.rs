@@ -67,7 +67,8 @@ async fn server_without_encryption_is_refused_if_the_url_demands_it() {
 async fn pooler_that_demands_encryption_gets_it() {
     let certificates = Certificates::make();
     let server = server().await;
-    let Some(bouncer) = PgBouncer::start_encrypting(server.url(), &certificates).await else {
+    let bouncer = PgBouncer::start_encrypting(server.url(), &certificates).await;
+    let Some(bouncer) = unmet::need("pgbouncer", bouncer) else {
         return;
     };
     let database = fresh_database().await;

@@ -2,12 +2,13 @@
 
 use std::time::Duration;
 
+use conformance_suite::effort;
 use message_store::postgres::{Config, PostgresNamespaces, PostgresStore};
 use message_store::{Error, MessageStore, NamespaceName, Namespaces};
 
 use crate::namespaces;
 use crate::support::postgres::sql::Sql;
-use crate::support::postgres::{effort, fresh_database, wait_until, whole_category, write};
+use crate::support::postgres::{fresh_database, wait_until, whole_category, write};
 
 fn namespace(name: &str) -> NamespaceName {
     NamespaceName::new(name).expect("the name is valid")
@@ -201,7 +202,7 @@ async fn namespace_deleted_while_opening_is_not_reinstalled() {
     let mut sql = Sql::connect(database.url()).await;
     let one = namespace("one");
     // Covers the 40 ms that opening takes; thorough runs try every delay.
-    let delays = effort(10, 40).max(1) as u64;
+    let delays = effort(10) as u64;
     let step = (40 / delays).max(1);
     for delay_ms in (0..delays).map(|number| number * step) {
         let (first, other) = (connect().await.unwrap(), connect().await.unwrap());

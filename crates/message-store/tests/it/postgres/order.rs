@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use conformance_suite::effort;
 use local_postgres::Database;
 use message_store::postgres::{Config, PostgresStore};
 use message_store::{CategoryRead, ExpectedVersion, GlobalPosition, MessageStore, StreamWrite};
@@ -12,7 +13,7 @@ use tokio::task::JoinHandle;
 
 use crate::support::postgres::sql::Sql;
 use crate::support::postgres::{
-    category, connect, effort, fresh_database, fresh_store, message, stream_name, wait_until,
+    category, connect, fresh_database, fresh_store, message, stream_name, wait_until,
     whole_category, write,
 };
 
@@ -230,7 +231,7 @@ fn client(url: &str, number: usize, writes: usize) -> JoinHandle<()> {
 #[tokio::test(flavor = "multi_thread")]
 async fn readers_miss_no_message_of_concurrent_writers() {
     const CALLERS: usize = 4;
-    let writes = effort(100, 200);
+    let writes = effort(100);
     let (database, store) = fresh_store().await;
     let other = connect(Config::new(database.url())).await;
     let stop = Arc::new(AtomicBool::new(false));

@@ -1,6 +1,7 @@
 //! The cost of reads and writes in a large table with 1,000 categories, under generic plans, with
 //! and without statistics. Cost is counted in rows, not in time.
 
+use conformance_suite::effort_up_to;
 use local_postgres::Database;
 use message_store::postgres::{Config, PostgresStore};
 use message_store::{
@@ -12,13 +13,9 @@ use tokio::sync::{Mutex, MutexGuard, OnceCell};
 use crate::support::postgres::sql::Sql;
 use crate::support::postgres::{category, connect, fresh_store, message, stream_name, wait_until};
 
-/// The number of messages: 100,000, or a million in a thorough run. The limits below are the same
-/// for both.
+/// The number of messages: from 100,000 up to a million. The limits below are the same for all.
 fn message_count() -> i64 {
-    match std::env::var_os("REGISTRAR_EFFORT") {
-        Some(_) => 1_000_000,
-        None => 100_000,
-    }
+    effort_up_to(100_000, 1_000_000) as i64
 }
 
 /// The first position after this percentage of all messages.

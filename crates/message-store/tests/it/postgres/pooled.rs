@@ -4,6 +4,7 @@
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
+use conformance_suite::effort;
 use local_postgres::{Database, PgBouncer};
 use message_store::conformance::{Json, case_names, run};
 use message_store::postgres::{Config, PostgresNamespaces, PostgresStore};
@@ -16,9 +17,7 @@ use tokio::time::timeout;
 
 use super::crash::{Faults, Proxy};
 use crate::support::postgres::sql::Sql;
-use crate::support::postgres::{
-    connect, effort, message, server, stream_name, whole_stream, write,
-};
+use crate::support::postgres::{connect, message, server, stream_name, whole_stream, write};
 
 /// A database and the pooler in front of it.
 struct PooledDatabase {
@@ -31,7 +30,7 @@ impl PooledDatabase {
         let server = server().await;
         Self {
             database: server.create_database(hint).await.expect("a database"),
-            bouncer: PgBouncer::start(server.url()).await,
+            bouncer: unmet::need("pgbouncer", PgBouncer::start(server.url()).await),
         }
     }
 
@@ -94,7 +93,7 @@ async fn expected_versions_hold_under_stricter_default_isolation() {
         for _ in 0..3 {
             stores.push(connect(pooled.config()).await);
         }
-        let rounds = effort(10, 30) as u64;
+        let rounds = effort(10) as u64;
         let writing: Vec<_> = (0..12_usize)
             .map(|caller| tokio::spawn(increment(stores[caller % 3].clone(), rounds)))
             .collect();
@@ -133,7 +132,7 @@ async fn write_on_a_breaking_connection_is_stored_once() {
     let pooled = PooledDatabase::start("breaking").await;
     let proxy = Proxy::start(&pooled.url()).await;
     let store = connect(Config::new(&proxy.url).transaction_pooling()).await;
-    let rounds = effort(20, 60);
+    let rounds = effort(20);
     for round in 0..rounds {
         let at = ["BEGIN", "write_batch", "COMMIT"][round % 3];
         let forwards = round % 2 == 0;

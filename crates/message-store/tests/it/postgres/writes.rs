@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use conformance_suite::effort;
 use message_store::postgres::Config;
 use message_store::{
     Error, ExpectedVersion, Message, MessageStore, Position, Problem, StreamWrite,
@@ -9,9 +10,7 @@ use message_store::{
 use uuid::Uuid;
 
 use crate::support::postgres::sql::Sql;
-use crate::support::postgres::{
-    connect, effort, fresh_store, message, stream_name, whole_stream, write,
-};
+use crate::support::postgres::{connect, fresh_store, message, stream_name, whole_stream, write};
 
 /// In each round, all writers expect the same version and exactly one of them succeeds.
 #[tokio::test(flavor = "multi_thread")]
@@ -22,7 +21,7 @@ async fn one_of_concurrent_writers_with_same_version_wins() {
     for _ in 0..3 {
         clients.push(Sql::connect(database.url()).await);
     }
-    for round in 0..effort(30, 50) as i64 {
+    for round in 0..effort(30) as i64 {
         let expected = ExpectedVersion::from_number(Some(round - 1)).unwrap();
         let callers: Vec<_> = [&store, &other, &store, &store]
             .into_iter()
@@ -131,7 +130,7 @@ async fn message_of_crate_conflicts_for_sql_client() {
 async fn concurrent_writes_with_same_id_store_one() {
     let (database, store) = fresh_store().await;
     let other = connect(Config::new(database.url())).await;
-    for round in 0..effort(30, 50) {
+    for round in 0..effort(30) {
         let id = Uuid::now_v7();
         let (one, two) = (format!("a-{round}"), format!("b-{round}"));
         let (one, two) = (stream_name(&one), stream_name(&two));

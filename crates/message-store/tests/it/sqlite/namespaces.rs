@@ -1,12 +1,13 @@
 use std::fs;
 use std::path::Path;
 
+use conformance_suite::effort;
 use message_store::sqlite::{Config, SqliteNamespaces};
 use message_store::{Error, ExpectedVersion, MessageStore, NamespaceName, Namespaces, StoreInfo};
 use tokio::task::JoinSet;
 
 use crate::namespaces;
-use crate::support::sqlite::{effort, message, stream_name};
+use crate::support::sqlite::{message, stream_name};
 
 /// Some of these names differ only in punctuation or case. Others would escape from the folder if
 /// they were joined to its path without a check.
@@ -192,7 +193,7 @@ async fn one_of_concurrent_deleters_succeeds() {
         in_folder(folder.path()),
         SqliteNamespaces::new(Config::memory()).unwrap(),
     ] {
-        for _ in 0..effort(15, 50) {
+        for _ in 0..effort(15) {
             namespaces.create(&name, None).await.unwrap();
             let mut deleters = JoinSet::new();
             for _ in 0..4 {

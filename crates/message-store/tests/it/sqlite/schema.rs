@@ -1,10 +1,11 @@
 use std::sync::Barrier;
 
+use conformance_suite::effort;
 use message_store::Error;
 use message_store::sqlite::{BlockingSqliteStore, Config};
 use rusqlite::Connection;
 
-use crate::support::sqlite::{effort, open};
+use crate::support::sqlite::open;
 
 fn refused(path: &std::path::Path) -> Error {
     match BlockingSqliteStore::open(Config::file(path)) {
@@ -54,7 +55,7 @@ fn newer_schema_is_refused() {
 fn concurrent_opens_of_new_file_all_succeed() {
     const OPENERS: usize = 4;
     let folder = tempfile::tempdir().unwrap();
-    for round in 0..effort(40, 300) {
+    for round in 0..effort(40) {
         let path = folder.path().join(format!("{round}.sqlite"));
         let together = Barrier::new(OPENERS);
         let opener = || {

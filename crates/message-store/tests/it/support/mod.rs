@@ -64,15 +64,3 @@ pub(crate) async fn wait_until(what: &str, mut done: impl AsyncFnMut() -> bool) 
         sleep(Duration::from_millis(2)).await;
     }
 }
-
-/// The repetitions of a test: `default`, or if `REGISTRAR_EFFORT` is set, that percentage of
-/// `thorough`.
-pub(crate) fn effort(default: usize, thorough: usize) -> usize {
-    match std::env::var("REGISTRAR_EFFORT") {
-        Ok(percent) => {
-            let percent: usize = percent.parse().expect("REGISTRAR_EFFORT is a number");
-            thorough * percent / 100
-        }
-        Err(_) => default,
-    }
-}

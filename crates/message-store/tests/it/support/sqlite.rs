@@ -7,7 +7,7 @@ use std::process::{Child, Command, Stdio};
 use message_store::sqlite::{BlockingSqliteStore, Config};
 use message_store::{Category, CategoryRead, RecordedMessage};
 
-pub(crate) use super::{effort, message, messages, stream_name, write};
+pub(crate) use super::{message, messages, stream_name, write};
 
 /// The environment variable with the file of a worker process.
 const FILE: &str = "MESSAGE_STORE_WORKER_FILE";

@@ -25,7 +25,7 @@ fn url(hosts: &[&str], rest: &str) -> String {
     format!("postgres://postgres:secret@{}/{rest}", hosts.join(","))
 }
 
-/// A server and its standby. `None`, with a line printed, without `pg_basebackup`.
+/// A server and its standby. `None` without `pg_basebackup`.
 async fn pair() -> Option<(LocalPostgres, LocalPostgres)> {
     let options = Options {
         durability: Durability::Relaxed,
@@ -33,12 +33,6 @@ async fn pair() -> Option<(LocalPostgres, LocalPostgres)> {
         ..Options::default()
     };
     let primary = LocalPostgres::start(options).await.expect("a PostgreSQL");
-    match primary.start_standby().await {
-        Ok(standby) => Some((primary, standby)),
-        Err(error) if error.to_string().contains("pg_basebackup does not run") => {
-            eprintln!("not tested: {error}");
-            None
-        }
-        Err(error) => panic!("{error}"),
-    }
+    let standby = primary.start_standby().await.expect("a standby");
+    Some((primary, unmet::need("pg_basebackup", standby)?))
 }

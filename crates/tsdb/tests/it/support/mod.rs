@@ -63,13 +63,3 @@ pub(crate) fn segments(disk: &Disk) -> Vec<String> {
     names.retain(|name| name.starts_with("log-"));
     names
 }
-
-/// Whether to run the large form of a test.
-pub(crate) fn is_thorough() -> bool {
-    std::env::var_os("REGISTRAR_EFFORT").is_some()
-}
-
-/// The distance between the positions that a test tries: `usual`, or 1 under `REGISTRAR_EFFORT`.
-pub(crate) fn stride(usual: usize) -> usize {
-    if is_thorough() { 1 } else { usual }
-}

@@ -1,8 +1,9 @@
 //! Damage to any byte is detected.
 
+use conformance_suite::stride;
 use tsdb::{Durability, Error, Sample};
 
-use crate::support::{Disk, Dump, Load, dump, labels, open, options, segments, stride};
+use crate::support::{Disk, Dump, Load, dump, labels, open, options, segments};
 
 /// The distance between flipped bits. It has no factor in common with 8, so that every bit of a
 /// byte is flipped somewhere.

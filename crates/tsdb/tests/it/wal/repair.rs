@@ -2,9 +2,10 @@
 
 use std::ops::Range;
 
+use conformance_suite::stride;
 use tsdb::{Db, Durability, Error, FileReport, Sample};
 
-use crate::support::{Disk, Dump, Load, dump, labels, open, options, segments, stride};
+use crate::support::{Disk, Dump, Load, dump, labels, open, options, segments};
 
 const HEADER: usize = 32;
 const FRAME_HEADER: usize = 24;

@@ -1,6 +1,7 @@
 //! Damaged and random input: no parser panics, and JSON is accepted if and only if serde_json
 //! accepts it.
 
+use conformance_suite::effort;
 use proptest::prelude::*;
 use tsdb::Exemplars;
 use tsdb::promql::{Query, QueryOptions, format_query, parse_selectors};
@@ -9,14 +10,6 @@ use tsdb::wire::remote_write::Version;
 use tsdb::wire::{exposition, json, line_protocol, remote_write};
 
 use crate::support::wire::db;
-
-/// The number of cases per test: `REGISTRAR_EFFORT`, or 2,000.
-fn effort() -> u32 {
-    match std::env::var("REGISTRAR_EFFORT") {
-        Ok(effort) => effort.parse().expect("REGISTRAR_EFFORT is a number"),
-        Err(_) => 2_000,
-    }
-}
 
 /// Valid input with up to three bytes replaced or inserted, or cut short.
 fn damaged(good: &'static [u8], alphabet: &'static [u8]) -> impl Strategy<Value = Vec<u8>> {
@@ -48,7 +41,7 @@ const TEXT: &[u8] = b"# HELP a b\n# TYPE a counter\na{x=\"y\\n\",\"q\"=\"r\"} 1.
 const QUERY: &[u8] = b"sum by (a) (rate(m{x=~\"y.*\"}[5m] offset 1m)) / on(a) group_left(b) {__name__=\"n\"} @ 5 > bool 1";
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(effort()))]
+    #![proptest_config(ProptestConfig::with_cases(effort(2_000) as u32))]
 
     #[test]
     fn damaged_json_is_judged_like_serde_json(bytes in damaged(JSON, b"[]{}\",:0123456789.-+eE \\tfnab\x01\x7f\xff")) {

@@ -1,6 +1,6 @@
 //! The writer's connection breaks at each step of an append.
 
-use dcb_core::conformance::effort;
+use conformance_suite::effort;
 use dcb_core::postgres::{Config, PostgresStore};
 use dcb_core::{Append, Appended, Error, EventStore};
 use tokio::task::JoinHandle;

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use dcb_core::conformance::effort;
+use conformance_suite::effort;
 use dcb_core::postgres::PostgresStore;
 use dcb_core::{Error, EventStore as _, Projector, Query};
 use local_postgres::Durability;

@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
+use conformance_suite::effort;
 use dcb_core::EventStore as _;
 use dcb_core::conformance::checker::{self, Ledger, Workload};
-use dcb_core::conformance::effort;
 use dcb_core::postgres::PostgresStore;
 use local_postgres::Durability;
 

@@ -94,7 +94,8 @@ async fn appends_succeed_after_server_was_read_only() {
 /// The pooler keeps the sessions of the time when the server was read-only.
 #[tokio::test(flavor = "multi_thread")]
 async fn appends_behind_pooler_succeed_after_server_was_read_only() {
-    let Some(bouncer) = PgBouncer::start(server().await.url()).await else {
+    let bouncer = PgBouncer::start(server().await.url()).await;
+    let Some(bouncer) = unmet::need("pgbouncer", bouncer) else {
         return;
     };
     let database = database().await;

@@ -38,7 +38,8 @@ async fn store_goes_on_behind_a_proxy_that_moves() {
         return;
     };
     let standby = &standbys[0];
-    let Some(proxy) = HaProxy::start(&[primary.url(), standby.url()]).await else {
+    let proxy = HaProxy::start(&[primary.url(), standby.url()]).await;
+    let Some(proxy) = unmet::need("haproxy", proxy) else {
         return;
     };
     replicate_synchronously(&primary).await;

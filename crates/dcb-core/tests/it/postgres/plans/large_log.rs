@@ -2,8 +2,8 @@
 
 use std::ops::Sub;
 
+use conformance_suite::effort_up_to;
 use dcb_core::EventStore as _;
-use dcb_core::conformance::effort;
 use dcb_core::postgres::{Config, PostgresStore};
 use local_postgres::{Durability, LocalPostgres};
 use tokio::sync::{Mutex, MutexGuard, OnceCell};
@@ -12,9 +12,9 @@ use crate::support::postgres::sql::Sql;
 use crate::support::postgres::{connect, log_on, private_server};
 use crate::support::wait::wait_until;
 
-/// The number of loaded events: 100,000, or with `REGISTRAR_EFFORT` up to a million.
+/// The number of loaded events: from 100,000 up to a million.
 pub(crate) fn event_count() -> u64 {
-    1000 * effort(100).clamp(100, 1000) as u64
+    effort_up_to(100_000, 1_000_000) as u64
 }
 
 /// A tag of every tenth event, with all three types.

@@ -20,7 +20,7 @@ impl PooledDatabase {
         let server = crate::support::postgres::server().await;
         Self {
             database: server.create_database(hint).await.expect("a database"),
-            bouncer: PgBouncer::start(server.url()).await,
+            bouncer: unmet::need("pgbouncer", PgBouncer::start(server.url()).await),
         }
     }
 

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
+use conformance_suite::effort;
 use dcb_core::conformance::checker::{self, Workload};
-use dcb_core::conformance::effort;
 use dcb_core::{EventStore as _, Query, SubscribeOptions};
 use tokio::time::{sleep, timeout};
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use dcb_core::conformance::effort;
+use conformance_suite::effort;
 use dcb_core::postgres::{Config, PostgresStore};
 use dcb_core::{
     Append, AppendCondition, Bookmark, Error, Event, EventStore as _, Position, Query, ReadOptions,

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use dcb_core::conformance::effort;
+use conformance_suite::effort;
 use dcb_core::{EventStore as _, Query, SubscribeOptions};
 use sqlx::postgres::PgListener;
 use tokio::time::timeout;

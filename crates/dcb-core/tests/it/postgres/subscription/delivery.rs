@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use dcb_core::conformance::effort;
+use conformance_suite::effort;
 use dcb_core::{Event, EventStore as _, Query, SubscribeOptions};
 use tokio::time::interval;
 

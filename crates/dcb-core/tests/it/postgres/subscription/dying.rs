@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
-use dcb_core::conformance::effort;
+use conformance_suite::effort;
 use dcb_core::postgres::PostgresStore;
 use dcb_core::{Error, EventStore as _, Query, SequencedEvent, SubscribeOptions};
 use local_postgres::Durability;

@@ -2,7 +2,8 @@
 
 use std::thread;
 
-use dcb_core::conformance::{CALLERS, effort};
+use conformance_suite::effort;
+use dcb_core::conformance::CALLERS;
 use dcb_core::sqlite::{BlockingSqliteStore, Config};
 use dcb_core::{
     AppendCondition, Bookmark, Decided, DecisionModel, Error, Event, EventStore as _, Position,

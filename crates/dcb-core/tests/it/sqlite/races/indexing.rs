@@ -5,7 +5,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
-use dcb_core::conformance::effort;
+use conformance_suite::effort;
 use dcb_core::sqlite::{BlockingSqliteStore, Config};
 use dcb_core::{Bookmark, Error, Position, Query, ReadOptions};
 use rusqlite::Connection;

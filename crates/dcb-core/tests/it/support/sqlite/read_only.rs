@@ -13,7 +13,7 @@ pub(crate) struct ReadOnly {
 }
 
 impl ReadOnly {
-    /// `None`, with a line of output, if root may not mount here.
+    /// `None` if root may not mount here.
     pub(crate) fn make(path: &Path) -> Option<Self> {
         let path = path.to_owned();
         let is_root = fs::metadata("/proc/self").is_ok_and(|process| process.uid() == 0);
@@ -24,10 +24,8 @@ impl ReadOnly {
                 is_mounted: false,
             });
         }
-        if !run("mount", &["--bind"], &[&path, &path]) {
-            println!("not run: root may not mount");
-            return None;
-        }
+        let mounted = run("mount", &["--bind"], &[&path, &path]);
+        unmet::need("mount", mounted.then_some(()))?;
         let guard = Self {
             path,
             is_mounted: true,

@@ -4,14 +4,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use conformance_suite::effort_up_to;
 use message_store::postgres::{Config, PostgresStore};
 use message_store::{Error, ExpectedVersion, GlobalPosition, MessageStore};
 
 use super::{adopt, adopting, message_db, wait_for_waiters};
 use crate::support::postgres::sql::Sql;
-use crate::support::postgres::{
-    connect, effort, message, stream_name, wait_until, whole_category, write,
-};
+use crate::support::postgres::{connect, message, stream_name, wait_until, whole_category, write};
 
 /// The writes of a client, one after the other, until it is told to stop.
 async fn keep_writing(url: String, done: Arc<AtomicBool>) -> i64 {
@@ -27,7 +26,7 @@ async fn keep_writing(url: String, done: Arc<AtomicBool>) -> i64 {
 #[tokio::test(flavor = "multi_thread")]
 async fn messages_and_clients_go_on() {
     let (database, mut sql) = message_db().await;
-    let stored = effort(20_000, 100_000) as i64;
+    let stored = effort_up_to(20_000, 100_000) as i64;
     sql.run(&format!(
         "INSERT INTO message_store.messages (position, stream_name, type, data, metadata) \
          SELECT n / 100, 'old-' || n % 100, 'Old', jsonb_build_object('n', n), \

@@ -6,7 +6,7 @@ use local_postgres::{Database, Durability, LocalPostgres, Options, Source};
 use message_store::postgres::{Config, PostgresStore};
 
 pub(crate) use super::{
-    category, effort, message, stream_name, wait_until, whole_category, whole_stream, write,
+    category, message, stream_name, wait_until, whole_category, whole_stream, write,
 };
 
 /// Makes a schema of the newest version one of version 2.
