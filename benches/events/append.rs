@@ -20,7 +20,6 @@ use crate::support::cells::{Access, Cell, Tables};
 use crate::support::floors;
 use crate::support::rows::{self, CALLERS};
 use crate::support::server::Servers;
-use bench::pages::local_postgresql as page;
 use bench::{BoxError, Goal, Op, Outcome, Row, Target};
 use dcb_core::EventStore as _;
 
@@ -35,7 +34,7 @@ pub(crate) fn declare(target: &mut Target, servers: &Servers) -> Result<(), BoxE
     let tables = Tables::new(target, servers, Access::Write);
     for cell in tables.cells(&CALLERS, &EVENTS) {
         let (row, op) = append(&cell);
-        let row = row.fills(page::APPEND).fills(page::APPEND_MS);
+        let row = row.fills("append").fills("append_ms");
         target.row(with_floors(row, &cell), &op);
     }
     // Each of these rows is about one case, so one dataset is enough.
@@ -49,7 +48,7 @@ pub(crate) fn declare(target: &mut Target, servers: &Servers) -> Result<(), BoxE
     ];
     for (cells, row) in others {
         for (row, op) in cells.iter().filter(|cell| cell.size.has_goals()).map(row) {
-            target.row(row.fills(page::APPEND_MS), &op);
+            target.row(row.fills("append_ms"), &op);
         }
     }
     tables.beside_docker(target, servers, 1, append);
@@ -134,7 +133,7 @@ fn with_floors(row: Row, cell: &Cell) -> Row {
         (1, 1) => {
             let floor = floors::insert_1(log);
             let row = row.floor(&floor).floor(&floors::select_1(log));
-            let row = row.fills(page::COMPARISON);
+            let row = row.fills("comparison");
             goal(
                 row,
                 Goal::at_most_times(&floor, 1.25),

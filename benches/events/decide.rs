@@ -15,7 +15,6 @@ use crate::support::content::Content;
 use crate::support::log::{Log, Store};
 use crate::support::server::{Server, Servers};
 use bench::load::{DatabaseWork, Direct, DirectService, Load, Schedule, Service};
-use bench::pages::decisions as page;
 use bench::{BoxError, Goal, Outcome, Profile, Row, Target};
 use dcb_core::sqlite::{Config, SqliteStore};
 use dcb_core::{AnyStore, DecisionModel, Error, Event, EventStore, Projector, Query, Stats};
@@ -46,7 +45,10 @@ pub(crate) fn declare(target: &mut Target, servers: &Servers) -> Result<(), BoxE
                 let servers = servers.clone();
                 async move { service(backend, &servers, work).await }
             });
-            target.load(row.goal(Goal::no_failed_call()).fills(page::DECIDE), load);
+            target.load(
+                row.goal(Goal::no_failed_call()).fills("decisions_decide"),
+                load,
+            );
         };
         for callers in CALLERS {
             let row = row(backend, callers, "One boundary");

@@ -13,8 +13,7 @@ use crate::support::operations::{Operation, Projectors, Selection};
 use crate::support::rows::Reading;
 use crate::support::server::Servers;
 use crate::support::size::Size;
-use bench::pages::performance as page;
-use bench::{BoxError, Row, TableId, Target};
+use bench::{BoxError, Row, Target};
 
 /// The label on this page, and the dataset's label on the other pages.
 const SIZES: [(&str, &str); 2] = [("Tiny", "Tiny"), ("Small", "Medium")];
@@ -53,7 +52,7 @@ pub(crate) fn declare(target: &mut Target, servers: &Servers) -> Result<(), BoxE
 
 /// One row of the page's tables.
 struct Entry {
-    table: TableId,
+    table: &'static str,
     name: &'static str,
     events: u64,
     op: Operation,
@@ -73,10 +72,10 @@ fn entries(append: fn(usize) -> Operation, append_if: fn(usize) -> Operation) ->
         events: events as u64,
         op,
     };
-    let appends = [1, 10, 100, 1_000].map(|n| entry(page::APPEND, "Append", n, append(n)));
-    let conditional = [10, 100].map(|n| entry(page::APPEND, "AppendIf", n, append_if(n)));
-    let read = |name, op| entry(page::READ, name, 1, op);
-    let projection = |name, op| entry(page::PROJECTION, name, 1, op);
+    let appends = [1, 10, 100, 1_000].map(|n| entry("performance_append", "Append", n, append(n)));
+    let conditional = [10, 100].map(|n| entry("performance_append", "AppendIf", n, append_if(n)));
+    let read = |name, op| entry("performance_read", name, 1, op);
+    let projection = |name, op| entry("performance_projection", name, 1, op);
     let others = [
         read("Simple Read", Operation::Query(Selection::Simple)),
         read("Complex Queries", Operation::Query(Selection::Complex)),

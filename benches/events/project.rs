@@ -14,7 +14,6 @@ use crate::support::raw_reads::Read;
 use crate::support::reader::{Reader, expect};
 use crate::support::rows::CALLERS;
 use crate::support::server::Servers;
-use bench::pages::local_postgresql as page;
 use bench::{BoxError, Goal, Op, Outcome, Row, Target};
 use course_enrollment::workload::{self, PAST_EVENTS};
 use dcb_core::EventStore as _;
@@ -26,7 +25,7 @@ pub(crate) fn declare(target: &mut Target, servers: &Servers) -> Result<(), BoxE
     let tables = Tables::new(target, servers, Access::Read);
     for cell in tables.cells(&CALLERS, &[PAST_EVENTS]) {
         let (row, op) = project(&cell);
-        let row = row.fills(page::PROJECT).fills(page::PROJECTION_MS);
+        let row = row.fills("project").fills("projection_ms");
         target.row(with_floor(row, &cell), &op);
     }
     tables.beside_docker(target, servers, PAST_EVENTS, project);
@@ -65,7 +64,7 @@ fn with_floor(row: Row, cell: &Cell) -> Row {
     if !cell.is_compared() {
         return row;
     }
-    let row = row.fills(page::COMPARISON);
+    let row = row.fills("comparison");
     if !cell.size.has_goals() {
         return row;
     }

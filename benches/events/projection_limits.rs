@@ -10,7 +10,6 @@ use crate::support::cells::{Access, Cell, Tables};
 use crate::support::floors;
 use crate::support::reader::{Reader, expect};
 use crate::support::server::Servers;
-use bench::pages::local_postgresql as page;
 use bench::{BoxError, Expect, Op, Outcome, Row, Target};
 use course_enrollment::workload::{self, PAST_EVENTS};
 use dcb_core::{Error, EventStore as _};
@@ -44,7 +43,7 @@ fn projections(cell: &Cell) -> (Row, Op) {
         ))
         .expect(expected)
         .floor(&floors::select_1(&cell.log))
-        .fills(page::PROJECTION_LIMITS_MS);
+        .fills("projection_limits_ms");
     let set_up = Reader::configured(&cell.log, |config| {
         config.max_concurrent_projections = LIMIT;
     });

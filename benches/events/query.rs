@@ -18,7 +18,6 @@ use crate::support::reader::{Reader, expect};
 use crate::support::rows::CALLERS;
 use crate::support::server::Servers;
 use crate::support::size::Size;
-use bench::pages::local_postgresql as page;
 use bench::{BoxError, Floor, Goal, Op, Outcome, Row, Target};
 use course_enrollment::workload::{self, PAST_EVENTS};
 use course_enrollment::{CourseOffered, Dataset};
@@ -37,13 +36,13 @@ pub(crate) fn declare(target: &mut Target, servers: &Servers) -> Result<(), BoxE
     let tables = Tables::new(target, servers, Access::Read);
     for cell in tables.cells(&CALLERS, &[PAST_EVENTS]) {
         let (row, op) = query(&cell);
-        let row = row.fills(page::QUERY).fills(page::READ_MS);
+        let row = row.fills("query").fills("read_ms");
         target.row(with_floors(row, &cell), &op);
     }
     for cell in tables.cells(&[MANY], &[PAST_EVENTS]) {
         if cell.size.has_goals() {
             let (row, op) = no_two_alike(&cell);
-            target.row(row.fills(page::READ_MS), &op);
+            target.row(row.fills("read_ms"), &op);
         }
     }
     for &size in &tables.sizes {
@@ -96,7 +95,7 @@ fn with_floors(row: Row, cell: &Cell) -> Row {
     // The second floor shows the share of the round trip.
     if cell.is_compared() {
         let round_trip = floors::select_1(&cell.log);
-        row = row.floor(&round_trip).fills(page::COMPARISON);
+        row = row.floor(&round_trip).fills("comparison");
     }
     match cell.callers {
         _ if !cell.size.has_goals() => row,
@@ -121,7 +120,7 @@ fn whole_category(log: &Log, size: Size) -> (Row, Op) {
             "1 query of all courses of a category in a log with the dataset and 100 past events",
         )
         .floor(&floors::fetched(log, tagged(i64::MAX), 1))
-        .fills(page::READ_MS);
+        .fills("read_ms");
     let op = Reader::on(log).call(move |reader, _call| async move {
         let query = workload::course_query();
         let all = reader

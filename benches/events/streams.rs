@@ -16,7 +16,6 @@ use crate::support::reader::{Reader, expect};
 use crate::support::rows::{CALLERS, Reading};
 use crate::support::server::Servers;
 use crate::support::size::Size;
-use bench::pages::local_postgresql as page;
 use bench::{BoxError, Goal, Op, Outcome, Row, Target};
 use course_enrollment::StudentRegistered;
 use course_enrollment::workload::{self, PAST_EVENTS};
@@ -35,14 +34,14 @@ pub(crate) fn declare(target: &mut Target, servers: &Servers) -> Result<(), BoxE
     let tables = Tables::new(target, servers, Access::Read);
     let cells = tables.cells(&CALLERS, &[PAST_EVENTS]);
     for (row, op) in cells.iter().map(query_stream) {
-        target.row(row.fills(page::READ_MS), &op);
+        target.row(row.fills("read_ms"), &op);
     }
     for &size in tables.sizes.iter().filter(|size| size.has_goals()) {
         let (row, op) = long_stream(&Log::of(&tables.local, size).as_read_only(), size);
-        target.row(row.fills(page::READ_MS), &op);
+        target.row(row.fills("read_ms"), &op);
     }
     for (row, op) in cells.iter().map(project_stream) {
-        target.row(row.fills(page::PROJECTION_MS), &op);
+        target.row(row.fills("projection_ms"), &op);
     }
     Ok(())
 }

@@ -14,7 +14,6 @@ use crate::support::server::{Server, Servers};
 use crate::support::size::Size;
 use crate::support::{floors, million, raw, rows};
 use bench::load::{Direct, DirectService, Load, Schedule, Service};
-use bench::pages::subscriptions as page;
 use bench::{BoxError, Goal, Op, Outcome, Profile, Row, Target};
 use dcb_core::postgres::{Config, Handler, PostgresReadModel, PostgresStore};
 use dcb_core::{
@@ -90,7 +89,7 @@ fn appends(server: &Arc<Server>, time: Duration, end: End) -> (Row, Load) {
         .concurrency(CALLERS)
         .events(1)
         .goal(Goal::no_failed_call())
-        .fills(page::DELIVERY);
+        .fills("subscriptions_delivery");
     let log = Log::new(server, Content::Past);
     let load = Load::new(schedule, move || appender(log.clone(), end));
     (row, load)
@@ -204,7 +203,7 @@ fn rebuild(log: &Log, label: &'static str, events: u64) -> (Row, Op) {
         .one_op("1 projection emptied and brought to the end of the log")
         .floor(&floor)
         .goal(Goal::share_of(&floor, 0.7))
-        .fills(page::CATCH_UP);
+        .fills("subscriptions_catch_up");
     let log = log.clone();
     let set_up = Op::setup(move || {
         let log = log.clone();

@@ -8,7 +8,6 @@ use crate::backends::{Backend, Postgres, Sqlite};
 use crate::loads::{self, SameAnswer, Times};
 use crate::process::ServerProcess;
 use bench::load::{Direct, DirectService, Exchange, Exchanges, HttpService, Service};
-use bench::pages::message_store as page;
 use bench::report::LIBRARY;
 use bench::{BoxError, Goal, Outcome, Row, Target};
 use message_store::{ExpectedVersion, Message, MessageStore, StreamName, StreamRead};
@@ -71,7 +70,7 @@ fn rows<B: Served>(target: &mut Target, times: Times, backend: &B, method: Metho
             .concurrency(CALLERS)
             .events(method.messages())
             .one_op(method.text())
-            .fills(page::HTTP)
+            .fills("message_http")
     };
     let goals = match method {
         Method::Write => row().goal(Goal::calls_per_second(B::WRITES)),

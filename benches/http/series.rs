@@ -15,7 +15,6 @@ use axum::body::Body;
 use axum::extract::Request;
 use axum::response::Response;
 use bench::load::{Direct, DirectService, Exchange, Exchanges, HttpService};
-use bench::pages::tsdb as page;
 use bench::report::LIBRARY;
 use bench::{BoxError, Goal, Op, Outcome, Row, Target};
 use demo_server::{App, Settings, handlers, router};
@@ -63,7 +62,7 @@ fn handler_rows(target: &mut Target) -> Result<(), BoxError> {
                 .events(0)
                 .variant(way)
                 .one_op(one_op)
-                .fills(page::HTTP)
+                .fills("tsdb_http")
         };
         let goal = Goal::mean(Duration::from_nanos(700)).peer(peer);
         let handler = row(
@@ -196,7 +195,7 @@ fn socket_rows(target: &mut Target, times: Times, work: Work) {
                 Work::Write { points } => format!("{points} points that were not sent before"),
                 Work::Query { points } => format!("all {points} points of a metric"),
             })
-            .fills(page::LOAD)
+            .fills("tsdb_load")
     };
     let load = loads::load(times.closed(CALLERS), &work, |work| async move {
         let server = ServerProcess::start(&[], ()).await?;

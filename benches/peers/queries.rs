@@ -3,7 +3,6 @@
 use crate::data::{ALL, BUCKETS, FEW, MANY, START_MS};
 use crate::servers::{Database, Servers, path, seconds};
 use bench::load::{Exchange, HttpConnection};
-use bench::pages::peers as page;
 use bench::{BoxError, Goal, Op, Outcome, Row, Target};
 use std::sync::Arc;
 use tokio::sync::Mutex;
@@ -126,7 +125,7 @@ pub(crate) fn declare(target: &mut Target, servers: &Arc<Servers>) {
             .on_the_dataset()
             .events(question.found as u64)
             .one_op(format!("`{}` {kind}", question.query))
-            .fills(page::QUERIES);
+            .fills("peers_queries");
         for (database, peer) in servers.floors(|database| ask(servers, database, question)) {
             row = row.floor(&peer);
             if let Some(share) = question.goal.filter(|share| share.of == database) {

@@ -3,7 +3,6 @@
 use crate::data::{ALL, Data};
 use crate::process::ServerProcess;
 use bench::load::{Content, Exchange, HttpConnection};
-use bench::pages::peers::PEERS;
 use bench::{BoxError, Facts, Floor, Op};
 use std::ffi::OsString;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
@@ -97,8 +96,8 @@ impl Database {
     fn name(self) -> &'static str {
         match self {
             Self::Ours => "This server",
-            Self::Prometheus => PEERS[0],
-            Self::VictoriaMetrics => PEERS[1],
+            Self::Prometheus => "Prometheus",
+            Self::VictoriaMetrics => "VictoriaMetrics",
         }
     }
 

@@ -2,7 +2,6 @@
 
 use crate::servers::{Database, Servers};
 use bench::load::{Content, Exchange, HttpConnection};
-use bench::pages::peers as page;
 use bench::{BoxError, Op, Outcome, Row, Target};
 use std::sync::Arc;
 use tokio::sync::Mutex;
@@ -22,7 +21,7 @@ pub(crate) fn declare(target: &mut Target, servers: &Arc<Servers>) {
         .one_op(format!(
             "one request with {SAMPLES} samples of each of {SERIES} series"
         ))
-        .fills(page::WRITES);
+        .fills("peers_writes");
     for (_, peer) in servers.floors(|database| write(servers, database)) {
         row = row.floor(&peer);
     }

@@ -5,9 +5,8 @@
 //! - **On the dataset**: ranges, averages and selections through the engine's API. All data is in
 //!   memory, but the processor's caches hold little of it.
 
-use crate::points::data::{MILLION, START_MS, STEP_MS, Shape, labels};
+use crate::points::data::{MILLION, ONE_SERIES, START_MS, STEP_MS, Shape, labels, series_text};
 use crate::points::json::loaded;
-use bench::pages::tsdb as page;
 use bench::{BoxError, Goal, Op, Outcome, Row, Target};
 use std::cell::RefCell;
 use std::hint::black_box;
@@ -32,21 +31,21 @@ fn json_rows(target: &mut Target) {
         let points_text = format!(
             "all {points} points of the metric as JSON, in pieces of 64 KiB, as the server sends them"
         );
-        Row::new(operation, page::ONE_SERIES)
+        Row::new(operation, ONE_SERIES)
             .events(points as u64)
             .one_op(points_text)
             .fills(table)
     };
     for (operation, points, table, micros, peer) in [
-        ("Small Range", 100, page::QUERY, 4, "21.6 µs"),
-        ("Medium Range", 1_000, page::QUERY, 30, "168.6 µs"),
-        ("Large Range", 10_000, page::QUERY, 300, "1.82 ms"),
-        ("100k point query", 100_000, page::STRESS, 3_000, "25.4 ms"),
-        ("1M point query", MILLION, page::STRESS, 35_000, "425 ms"),
+        ("Small Range", 100, "tsdb_query", 4, "21.6 µs"),
+        ("Medium Range", 1_000, "tsdb_query", 30, "168.6 µs"),
+        ("Large Range", 10_000, "tsdb_query", 300, "1.82 ms"),
+        ("100k point query", 100_000, "tsdb_stress", 3_000, "25.4 ms"),
+        ("1M point query", MILLION, "tsdb_stress", 35_000, "425 ms"),
         (
             "2M points in RAM",
             2 * MILLION,
-            page::STRESS,
+            "tsdb_stress",
             70_000,
             "815 ms as published",
         ),
@@ -54,13 +53,13 @@ fn json_rows(target: &mut Target) {
         let goal = Goal::mean(Duration::from_micros(micros)).peer(peer);
         let row = row(operation, points, table).goal(goal);
         let row = if points == 1_000 {
-            row.fills(page::MEMORY)
+            row.fills("tsdb_memory")
         } else {
             row
         };
         target.row(row.steady(), &query(points));
     }
-    let concurrent = row("Concurrent Queries", 1_000, page::QUERY).concurrency(2);
+    let concurrent = row("Concurrent Queries", 1_000, "tsdb_query").concurrency(2);
     target.row(concurrent.steady(), &query(1_000));
 }
 
@@ -96,7 +95,7 @@ fn http_rows(target: &mut Target) {
         Row::new(name, "none")
             .events(0)
             .one_op(one_op)
-            .fills(page::HTTP)
+            .fills("tsdb_http")
     };
     let health = Op::blocking(|| Ok(())).call(|(), _| {
         black_box(json::health());
@@ -132,11 +131,11 @@ fn range_rows(target: &mut Target) {
             "Prometheus 77 ms, VictoriaMetrics 20 ms",
         ),
     ] {
-        let row = Row::new("Range", page::ONE_SERIES)
+        let row = Row::new("Range", ONE_SERIES)
             .events(points as u64)
             .on_the_dataset()
             .one_op("the latest points of a million are collected into a list that is there")
-            .fills(page::ENGINE_READ)
+            .fills("tsdb_engine_read")
             .goal(Goal::mean(Duration::from_nanos(ns)).peer(peer));
         let setup = || {
             Ok((
@@ -163,11 +162,11 @@ fn range_rows(target: &mut Target) {
 
 fn aggregate_rows(target: &mut Target) {
     let row = |operation: &str, one_op: &str| {
-        Row::new(operation, page::ONE_SERIES)
+        Row::new(operation, ONE_SERIES)
             .events(MILLION as u64)
             .on_the_dataset()
             .one_op(one_op)
-            .fills(page::ENGINE_READ)
+            .fills("tsdb_engine_read")
     };
     let average = row("Average by minute", "166,667 averages of six points each")
         .goal(Goal::mean(Duration::from_millis(2)).peer("VictoriaMetrics 22 ms, Prometheus 67 ms"));
@@ -224,11 +223,11 @@ fn select_rows(target: &mut Target) -> Result<(), BoxError> {
             "1.16 ms",
         ),
     ] {
-        let row = Row::new(operation, &page::series_text(10_000))
+        let row = Row::new(operation, &series_text(10_000))
             .events(found)
             .on_the_dataset()
             .one_op("the series are found, and the labels of each looked at")
-            .fills(page::SELECT)
+            .fills("tsdb_select")
             .goal(Goal::mean(Duration::from_nanos(ns)).peer(format!("Prometheus {peer}")));
         let setup = || {
             let db = Db::new(DbOptions::default());

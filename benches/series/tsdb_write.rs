@@ -10,18 +10,14 @@
 //! Everything is in memory except in the rows with a log. Rows that wait for fsync measure the
 //! disk.
 
-use crate::points::data::{MILLION, START_MS, Shape, labels};
+use crate::points::data::{MILLION, ONE_SERIES, START_MS, Shape, labels, series_text};
 use crate::points::engine::{Load, PERIODIC, WRITE_THROUGH, Way};
 use crate::points::json::{accepted, batch, keep_all, single};
-use bench::pages::tsdb as page;
-use bench::{BoxError, Facts, Floor, Goal, Op, Outcome, Row, TableId, Target};
+use bench::{BoxError, Facts, Floor, Goal, Op, Outcome, Row, Target};
 use std::sync::{PoisonError, RwLock};
 use std::time::Duration;
 use tsdb::wire::{json, remote_write};
 use tsdb::{Db, DbOptions, Durability, Labels, OpenOptions, Sample};
-
-/// The name of the dataset in the tables.
-const ONE: &str = page::ONE_SERIES;
 
 pub(crate) fn declare(target: &mut Target) -> Result<(), BoxError> {
     seed_rows(target);
@@ -36,15 +32,15 @@ pub(crate) fn declare(target: &mut Target) -> Result<(), BoxError> {
 fn seed_rows(target: &mut Target) {
     let row = |operation: &str, points: usize, table| {
         let one_op = format!("a request with {points} points, the same in every op");
-        Row::new(operation, ONE)
+        Row::new(operation, ONE_SERIES)
             .steady()
             .events(points as u64)
             .one_op(one_op)
             .fills(table)
     };
     let goal = |ns, peer| Goal::mean(Duration::from_nanos(ns)).peer(peer);
-    let single_write = row("Single Write", 1, page::WRITE)
-        .fills(page::MEMORY)
+    let single_write = row("Single Write", 1, "tsdb_write")
+        .fills("tsdb_memory")
         .goal(goal(1_500, "its Go handler here 9.75 µs, 54 allocations"));
     target.row(single_write, &resend(single(START_MS), 1));
     for (operation, points, ns, peer) in [
@@ -54,21 +50,21 @@ fn seed_rows(target: &mut Target) {
         ("Batch 100k", 100_000, 18_000_000, "138.5 ms"),
     ] {
         let table = if points > 1_000 {
-            page::STRESS
+            "tsdb_stress"
         } else {
-            page::WRITE
+            "tsdb_write"
         };
         let row = row(operation, points, table).goal(goal(ns, peer));
         let row = if points == 100 {
-            row.fills(page::MEMORY)
+            row.fills("tsdb_memory")
         } else {
             row
         };
         target.row(row, &resend(batch(points, START_MS), points));
     }
-    let concurrent = row("Concurrent Writes", 1, page::WRITE).fills(page::MEMORY);
+    let concurrent = row("Concurrent Writes", 1, "tsdb_write").fills("tsdb_memory");
     target.row(concurrent.concurrency(2), &resend(single(START_MS), 2));
-    let many = row("Concurrent Writes 1000x", 1, page::STRESS).concurrency(1_000);
+    let many = row("Concurrent Writes 1000x", 1, "tsdb_stress").concurrency(1_000);
     target.row(many, &resend(single(START_MS), 1_000));
 }
 
@@ -98,11 +94,11 @@ fn distinct_rows(target: &mut Target) {
         ("Batch 100k", 100_000),
     ] {
         let table = if points > 1_000 {
-            page::STRESS
+            "tsdb_stress"
         } else {
-            page::WRITE
+            "tsdb_write"
         };
-        let row = Row::new(operation, ONE)
+        let row = Row::new(operation, ONE_SERIES)
             .steady()
             .events(points as u64)
             .on_the_dataset()
@@ -144,7 +140,7 @@ fn goal(row: Row, load: Load, ns_a_point: u64, peer: &str) -> Row {
     row.goal(Goal::mean(Duration::from_nanos(points * ns_a_point)).peer(peer))
 }
 
-fn load_row(operation: &str, load: Load, table: TableId) -> Row {
+fn load_row(operation: &str, load: Load, table: &'static str) -> Row {
     let (points, series) = (load.points, load.series * load.writers);
     let how = match load.way {
         Way::Handle => "calls by handle",
@@ -153,7 +149,7 @@ fn load_row(operation: &str, load: Load, table: TableId) -> Row {
         Way::EachHandle => "calls by handle, to one series after the other",
         Way::EachBatch => "points of as many series in one batch",
     };
-    Row::new(operation, &page::series_text(series))
+    Row::new(operation, &series_text(series))
         .events(points as u64)
         .concurrency(load.writers)
         .on_the_dataset()
@@ -170,7 +166,7 @@ fn engine_rows(target: &mut Target) {
         durability: None,
     };
     let mut add = |operation: &str, load: Load, ns: u64, peer: &str| {
-        let row = load_row(operation, load, page::ENGINE_WRITE).steady();
+        let row = load_row(operation, load, "tsdb_engine_write").steady();
         target.row(goal(row, load, ns, peer), &load.op());
     };
     add(
@@ -212,11 +208,11 @@ fn engine_rows(target: &mut Target) {
     );
     two_threads(target);
     target.row(
-        Row::new("New series", &page::series_text(1_000))
+        Row::new("New series", &series_text(1_000))
             .steady()
             .events(1_000)
             .on_the_dataset()
-            .fills(page::ENGINE_WRITE)
+            .fills("tsdb_engine_write")
             .one_op("an empty engine, and the first sample of 1,000 series")
             .goal(Goal::mean(Duration::from_millis(2)).peer("Prometheus 2.0 µs a series")),
         &Op::blocking(|| Ok((0..1_000).map(labels).collect::<Result<Vec<Labels>, _>>()?)).call(
@@ -249,7 +245,7 @@ fn two_threads(target: &mut Target) {
     );
     let both = load(500, 50_000, 2);
     target.row(
-        load_row("Append to each", both, page::ENGINE_WRITE)
+        load_row("Append to each", both, "tsdb_engine_write")
             .floor(&alone)
             .goal(Goal::share_of(&alone, 1.6)),
         &both.op(),
@@ -277,7 +273,7 @@ fn log_rows(target: &mut Target) {
             25,
         ),
     ] {
-        let row = load_row(operation, load, page::LOG);
+        let row = load_row(operation, load, "tsdb_log");
         target.row(goal(row, load, ns, prometheus), &load.op());
     }
     for (operation, load) in [
@@ -302,14 +298,14 @@ fn log_rows(target: &mut Target) {
             load(Way::Slice, 1_000, Durability::Commit),
         ),
     ] {
-        target.row(load_row(operation, load, page::LOG), &load.op());
+        target.row(load_row(operation, load, "tsdb_log"), &load.op());
     }
     for (operation, snapshot) in [("Replay", false), ("Restart from a snapshot", true)] {
-        let row = Row::new(operation, &page::series_text(1_000))
+        let row = Row::new(operation, &series_text(1_000))
             .events(MILLION as u64)
             .on_the_dataset()
             .one_op("a folder with a million points of 1,000 series is opened, and closed")
-            .fills(page::LOG)
+            .fills("tsdb_log")
             .goal(Goal::mean(Duration::from_millis(30)).peer("Prometheus 116-171 ns a point"));
         target.row(row, &reopen(snapshot));
     }
@@ -345,7 +341,7 @@ fn reopen(snapshot: bool) -> Op {
 /// Databases of a million points. The peak memory of a row is the size of its database.
 fn memory_rows(target: &mut Target) {
     for shape in Shape::ALL {
-        let row = Row::new("Fill", &format!("{}, {ONE}", shape.name())).one_op(FILL);
+        let row = Row::new("Fill", &format!("{}, {ONE_SERIES}", shape.name())).one_op(FILL);
         let facts = target.facts();
         facts.reserve(size_fact(shape));
         let setup = move || {
@@ -358,15 +354,12 @@ fn memory_rows(target: &mut Target) {
             row.steady()
                 .events(MILLION as u64)
                 .on_the_dataset()
-                .fills(page::HEAP),
+                .fills("tsdb_heap"),
             &op,
         );
     }
-    let row = Row::new(
-        "Fill",
-        &format!("decimal walk, {}", page::series_text(1_000)),
-    )
-    .goal(Goal::peak_bytes(4e6).peer("Prometheus 13.3 bytes a point"));
+    let row = Row::new("Fill", &format!("decimal walk, {}", series_text(1_000)))
+        .goal(Goal::peak_bytes(4e6).peer("Prometheus 13.3 bytes a point"));
     let setup = || {
         let all: Result<Vec<Labels>, _> = (0..1_000).map(labels).collect();
         Ok((Shape::DecimalWalk.samples(MILLION), all?))
@@ -376,7 +369,7 @@ fn memory_rows(target: &mut Target) {
             .steady()
             .events(MILLION as u64)
             .on_the_dataset()
-            .fills(page::HEAP),
+            .fills("tsdb_heap"),
         &Op::blocking(setup).call(fill),
     );
 }
@@ -397,12 +390,12 @@ fn fill((samples, all): &(Vec<Sample>, Vec<Labels>), _: bench::Call) -> Result<O
 }
 
 fn remote_write_row(target: &mut Target) {
-    let row = Row::new("Remote write", &page::series_text(1_000))
+    let row = Row::new("Remote write", &series_text(1_000))
         .steady()
         .events(1_000)
         .on_the_dataset()
         .one_op("a request with one point of 1,000 series is decoded and written")
-        .fills(page::ENGINE_WRITE)
+        .fills("tsdb_engine_write")
         .goal(Goal::mean(Duration::from_micros(120)).peer("VictoriaMetrics 858 ns a point"));
     let setup = || {
         let all = (0..1_000).map(labels).collect::<Result<Vec<Labels>, _>>()?;

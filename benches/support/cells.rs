@@ -5,7 +5,6 @@ use super::log::Log;
 use super::rows::{self, Reading};
 use super::server::{Server, Servers};
 use super::size::Size;
-use bench::pages::local_postgresql as page;
 use bench::{Floor, Op, Row, Target};
 use std::sync::Arc;
 
@@ -108,7 +107,7 @@ impl Tables {
             let (docker_row, docker_op) = row(on_docker);
             let (_, local_op) = row(&local);
             let floor = Floor::new("local", "the same op on the local server", &local_op);
-            let docker_row = docker_row.server("Docker").fills(page::COMPARISON);
+            let docker_row = docker_row.server("Docker").fills("comparison");
             target.row(docker_row.floor(&floor), &docker_op);
         }
     }

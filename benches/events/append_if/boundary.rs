@@ -5,7 +5,6 @@ use crate::support::content::Content;
 use crate::support::million;
 use crate::support::repeat::HOT_TAG;
 use crate::support::rows;
-use bench::pages::local_postgresql as page;
 use bench::{AsyncOp, BoxError, Expect, Op, Outcome, Row};
 use course_enrollment::EnrollmentCompleted;
 use dcb_core::{AppendCondition, Bookmark, Event, EventStore as _, Query};
@@ -97,7 +96,7 @@ impl Boundary {
                     ""
                 },
             ))
-            .fills(page::APPEND_IF_MS);
+            .fills("append_if_ms");
         if self.is_met() {
             row.expect(Expect::AllRefused)
         } else {

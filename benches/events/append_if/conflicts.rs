@@ -7,7 +7,6 @@ use crate::support::log::Log;
 use crate::support::rows::{self, CALLERS, Reading};
 use crate::support::server::Server;
 use crate::support::size::Size;
-use bench::pages::local_postgresql as page;
 use bench::{Expect, Op, Row, Target};
 use dcb_core::EventStore as _;
 use std::sync::Arc;
@@ -22,11 +21,11 @@ pub(crate) fn declare(target: &mut Target, local: &Arc<Server>, sizes: &[Size]) 
                 Reading::Seed => none_occurs(&log, size, callers, events),
                 Reading::Dataset => true_conflict(&log, size, callers, events),
             };
-            target.row(row.fills(page::APPEND_IF_CONFLICT_MS), &op);
+            target.row(row.fills("append_if_conflict_ms"), &op);
         }
         if reading == Reading::Dataset {
             let (row, op) = contended(&log, size);
-            target.row(row.fills(page::APPEND_IF_CONFLICT_MS), &op);
+            target.row(row.fills("append_if_conflict_ms"), &op);
         }
     }
 }

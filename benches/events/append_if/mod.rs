@@ -23,7 +23,6 @@ use crate::support::floors;
 use crate::support::log::Log;
 use crate::support::rows::{self, CALLERS};
 use crate::support::server::Servers;
-use bench::pages::local_postgresql as page;
 use bench::{AsyncOp, BoxError, Floor, Goal, Op, Row, Target};
 use dcb_core::EventStore as _;
 
@@ -67,7 +66,7 @@ fn another_in_between(cell: &Cell) -> (Row, Op) {
             rows::events_text(1),
             cell.reading.write_text()
         ))
-        .fills(page::APPEND_IF_MS)
+        .fills("append_if_ms")
         .floor(&floors::insert_1(&cell.log));
     (row, append_unless(Appender::alternating(&cell.log), 1))
 }
@@ -85,15 +84,12 @@ fn append_unless(set_up: AsyncOp<Appender>, events: usize) -> Op {
 
 fn with_floor(row: Row, cell: &Cell) -> Row {
     let floor = written(&cell.log, cell.callers, cell.events);
-    let row = row
-        .fills(page::APPEND_IF)
-        .fills(page::APPEND_IF_MS)
-        .floor(&floor);
+    let row = row.fills("append_if").fills("append_if_ms").floor(&floor);
     // The comparison between servers has one caller and one event.
     if (cell.callers, cell.events) != (1, 1) {
         return row;
     }
-    let row = row.fills(page::COMPARISON);
+    let row = row.fills("comparison");
     if !cell.size.has_goals() {
         return row;
     }

@@ -1,7 +1,7 @@
 //! The cost of each index for an append, and its benefit for a read. Both are measured on the log's
 //! tables with the index and without it.
 
-use super::{LABEL, page};
+use super::LABEL;
 use crate::support::log::Log;
 use crate::support::raw_reads::{self, Read};
 use crate::support::raw_writes;
@@ -74,5 +74,5 @@ const BY_TAG: Read = Read::Tagged {
 
 fn row(operation: &str, variant: &str) -> Row {
     let row = Row::new(operation, LABEL).on_the_dataset();
-    row.variant(variant).fills(page::INDEXES)
+    row.variant(variant).fills("operations_indexes")
 }

@@ -17,8 +17,7 @@ use crate::support::log::Log;
 use crate::support::operations::{Operation, Projectors, Selection};
 use crate::support::server::Servers;
 use crate::support::size::Size;
-use bench::pages::operations as page;
-use bench::{BoxError, Row, TableId, Target};
+use bench::{BoxError, Row, Target};
 
 /// The label on this page; the other pages call this dataset "Medium".
 const LABEL: &str = "Small";
@@ -46,55 +45,71 @@ pub(crate) fn declare(target: &mut Target, servers: &Servers) -> Result<(), BoxE
     Ok(())
 }
 
-fn row(table: TableId, name: &str, events: u64) -> Row {
+fn row(table: &'static str, name: &str, events: u64) -> Row {
     Row::new(name, LABEL).events(events).fills(table)
 }
 
-type Entry = (TableId, &'static str, u64, Operation);
+type Entry = (&'static str, &'static str, u64, Operation);
 
 fn entries(append: fn(usize) -> Operation) -> Vec<Entry> {
-    let appends = [1, 10, 100, 1_000].map(|n| (page::APPEND, "Append", n as u64, append(n)));
+    let appends = [1, 10, 100, 1_000].map(|n| ("operations_append", "Append", n as u64, append(n)));
     let (one, five) = (Projectors::One, Projectors::Five);
     let others = [
         (
-            page::READ,
+            "operations_read",
             "Simple Read",
             Operation::Query(Selection::Simple),
         ),
         (
-            page::READ,
+            "operations_read",
             "Complex Read",
             Operation::Query(Selection::Complex),
         ),
         (
-            page::READ,
+            "operations_read",
             "Stream Read",
             Operation::Stream(Selection::Simple),
         ),
         (
-            page::READ,
+            "operations_read",
             "Stream Channel",
             Operation::Channel(Selection::Simple),
         ),
-        (page::PROJECTION, "Projector 1", Operation::Project(one)),
-        (page::PROJECTION, "Projector 5", Operation::Project(five)),
-        (page::PROJECTION, "Channel 1", Operation::ProjectStream(one)),
         (
-            page::PROJECTION,
+            "operations_projection",
+            "Projector 1",
+            Operation::Project(one),
+        ),
+        (
+            "operations_projection",
+            "Projector 5",
+            Operation::Project(five),
+        ),
+        (
+            "operations_projection",
+            "Channel 1",
+            Operation::ProjectStream(one),
+        ),
+        (
+            "operations_projection",
             "Channel 5",
             Operation::ProjectStream(five),
         ),
         (
-            page::MEMORY,
+            "operations_memory",
             "MemoryRead",
             Operation::Query(Selection::Enrollments),
         ),
         (
-            page::MEMORY,
+            "operations_memory",
             "MemoryStream",
             Operation::Stream(Selection::Enrollments),
         ),
-        (page::MEMORY, "MemoryProjection", Operation::Project(five)),
+        (
+            "operations_memory",
+            "MemoryProjection",
+            Operation::Project(five),
+        ),
     ];
     let others = others.map(|(table, name, op)| (table, name, 1, op));
     appends.into_iter().chain(others).collect()

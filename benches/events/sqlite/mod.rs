@@ -15,7 +15,6 @@
 mod embedded;
 mod raw;
 
-use bench::pages::sqlite as page;
 use bench::{BoxError, Floor, Goal, Op, Outcome, Row, Target};
 use course_enrollment::workload::{self, PAST_EVENTS};
 use dcb_core::{EventStore as _, ReadOptions};
@@ -41,14 +40,14 @@ pub(crate) fn declare(target: &mut Target) -> Result<(), BoxError> {
     );
     for storage in [Storage::Memory, Storage::File] {
         let (row, op) = append_if(storage);
-        target.row(row.fills(page::APPEND), &op);
+        target.row(row.fills("sqlite_append"), &op);
     }
     for (row, op) in [alone_async(), in_turn(), in_turn_async()] {
-        target.row(row.fills(page::APPEND), &op);
+        target.row(row.fills("sqlite_append"), &op);
     }
     for storage in [Storage::Memory, Storage::File] {
         for (row, op) in [query(storage), project(storage)] {
-            target.row(row.fills(page::READ).steady(), &op);
+            target.row(row.fills("sqlite_read").steady(), &op);
         }
     }
     Ok(())

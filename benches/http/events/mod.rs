@@ -20,7 +20,6 @@ use crate::support::log::Log;
 use crate::support::server::Servers;
 use crate::web_app::{self, Random, Scenario};
 use bench::load::{HttpService, Schedule};
-use bench::pages::performance as page;
 use bench::report::LIBRARY;
 use bench::{BoxError, Goal, Row, Target};
 use exchanges::Single;
@@ -58,7 +57,7 @@ fn allowed(scenario: Scenario) -> f64 {
 }
 
 fn run(target: &mut Target, times: Times, store: &Store, scenario: Scenario) {
-    let row = || row(scenario, scenario.name(), store).fills(page::WEB_APP);
+    let row = || row(scenario, scenario.name(), store).fills("performance_web_app");
     let peer = match (store, scenario) {
         (Store::Sqlite, _) => "none",
         (_, Scenario::Append) => "Go server here 149 requests/s",
@@ -79,7 +78,7 @@ fn run(target: &mut Target, times: Times, store: &Store, scenario: Scenario) {
 
 fn at_fixed_rate(target: &mut Target, times: Times, store: &Store, scenario: Scenario) {
     let operation = format!("{}, fixed rate", scenario.name());
-    let row = || row(scenario, &operation, store).fills(page::FIXED_RATE);
+    let row = || row(scenario, &operation, store).fills("performance_fixed_rate");
     let schedule = times.open(allowed(scenario), USERS);
     let goal = row().goal(Goal::no_failed_call());
     load_server(target, goal, schedule.clone(), store, scenario);
@@ -168,7 +167,7 @@ fn closed(target: &mut Target, times: Times, store: &Store, single: Single) {
             .concurrency(USERS)
             .events(single.events())
             .one_op(single.text())
-            .fills(page::CLOSED)
+            .fills("performance_closed")
     };
     let goals = match (store, single) {
         (Store::Sqlite, _) => row(),

@@ -20,7 +20,6 @@ mod sqlite_floors;
 mod writers;
 
 use backends::{Backend, Postgres, Sqlite};
-use bench::pages::message_store as page;
 use bench::{BoxError, Floor, Goal, Op, Row, Target};
 use message_store::sqlite::Durability;
 use message_store::{Message, StreamName};
@@ -58,15 +57,15 @@ impl Published {
     pub(crate) fn row(self, backend: &str) -> Row {
         match self {
             Self::Write => Row::new("WriteMessage", backend)
-                .fills(page::WRITE)
+                .fills("message_write")
                 .one_op("1 write of a message with 42 bytes of JSON to a new stream"),
             Self::Stream => Row::new("GetStreamMessages", backend)
                 .events(10)
-                .fills(page::STREAM)
+                .fills("message_stream")
                 .one_op("1 read of the first 10 of the 100 messages of a stream"),
             Self::Category => Row::new("GetCategoryMessages", backend)
                 .events(100)
-                .fills(page::CATEGORY)
+                .fills("message_category")
                 .one_op("1 read of the 100 messages of a category, of 10 streams, the whole table"),
         }
     }
@@ -111,7 +110,7 @@ fn seed_rows<B: Backend>(
         target.row(row, &op);
         if published != Published::Write {
             let row = backend.name(published.row(backend.label()), Some("decoded"));
-            let row = row.fills(page::DECODED);
+            let row = row.fills("message_decoded");
             target.row(row, &ops::decoded(backend, published));
         }
     }

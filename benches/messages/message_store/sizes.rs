@@ -2,7 +2,6 @@
 
 use super::backends::{Backend, Opened, Postgres, Sqlite};
 use super::ops::{self, expect};
-use bench::pages::message_store as page;
 use bench::{BoxError, Goal, Op, Outcome, Row, Target};
 use message_store::{
     CategoryRead, ExpectedVersion, GlobalPosition, MessageStore as _, StreamRead, StreamWrite,
@@ -31,7 +30,7 @@ fn rows<B: Backend>(target: &mut Target, backend: &B, messages: u64, reach: Dura
     let row = Row::new("GetCategoryMessages", backend.label())
         .variant(&variant)
         .events(100)
-        .fills(page::SIZES)
+        .fills("message_sizes")
         .one_op("1 read of 100 messages from the middle of one of 100 categories")
         .goal(Goal::mean(reach));
     // The read starts in the middle, so a small table has fewer messages left.
@@ -48,7 +47,7 @@ fn rows<B: Backend>(target: &mut Target, backend: &B, messages: u64, reach: Dura
     let row = Row::new("GetStreamMessages", backend.label())
         .variant(variant)
         .events(10)
-        .fills(page::SIZES)
+        .fills("message_sizes")
         .one_op("1 read of 10 messages of one of 1,000 streams");
     let count = 10.min(messages / CATEGORIES / STREAMS) as usize;
     let op = table.reading(move |table, _| async move {

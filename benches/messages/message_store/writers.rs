@@ -3,7 +3,6 @@
 use super::backends::{Backend, Postgres, Sqlite};
 use super::postgres_floors::Clients;
 use super::{ops, postgres_floors};
-use bench::pages::message_store as page;
 use bench::{Goal, Op, Outcome, Row, Target};
 use message_store::{ExpectedVersion, MessageStore as _};
 use std::hint::black_box;
@@ -53,7 +52,7 @@ fn batch_row<B: Backend>(backend: &B, messages: usize) -> Row {
     let row = Row::new("WriteMessage", backend.label())
         .variant("write_batch")
         .events(messages as u64)
-        .fills(page::BATCHES);
+        .fills("message_batches");
     row.one_op(format!("1 batch of {messages} messages to a new stream"))
 }
 
@@ -79,7 +78,7 @@ fn writers_row<B: Backend>(backend: &B, callers: usize, categories: u64) -> Row 
         .variant(format!("{TURNS} writes in turn, {}", over(categories)))
         .concurrency(callers)
         .events(TURNS as u64)
-        .fills(page::WRITERS)
+        .fills("message_writers")
         .one_op(format!(
             "{callers} callers that make {TURNS} writes in turn, each to a new stream, {}",
             over(categories)
@@ -132,7 +131,7 @@ fn clients(target: &mut Target, postgres: &Postgres) {
             ))
             .concurrency(CLIENTS)
             .events(TURNS as u64)
-            .fills(page::WRITERS)
+            .fills("message_writers")
             .one_op(format!(
                 "{CLIENTS} clients that call write_message {TURNS} times in turn, each to a new \
                  stream, {}",

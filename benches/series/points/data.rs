@@ -11,6 +11,16 @@ pub(crate) const STEP_MS: i64 = 10_000;
 /// The first sample's time.
 pub(crate) const START_MS: i64 = 1_700_000_000_000;
 pub(crate) const MILLION: usize = 1_000_000;
+/// The dataset of rows that write or read one series.
+pub(crate) const ONE_SERIES: &str = "1 series";
+
+/// The dataset of rows that use this many series, one or whole thousands.
+pub(crate) fn series_text(series: usize) -> String {
+    match series / 1_000 {
+        0 => ONE_SERIES.to_owned(),
+        thousands => format!("{thousands},000 series"),
+    }
+}
 
 /// The kind of values in a series.
 #[derive(Clone, Copy, Debug)]

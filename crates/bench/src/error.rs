@@ -39,6 +39,14 @@ pub enum Error {
         /// The name of the floor.
         floor: String,
     },
+    /// A row fills a table that no page has. Name a table of a page.
+    #[error("row {id} fills {table}, which no page has")]
+    UnknownTable {
+        /// The row.
+        id: String,
+        /// The name of the table.
+        table: String,
+    },
     /// A set-up or a call failed. The source has the reason. The target is not saved.
     #[error("row {id} failed: {source}")]
     Row {
@@ -108,6 +116,14 @@ pub enum Error {
         /// The page.
         page: String,
         /// What is missing.
+        reason: String,
+    },
+    /// The text or the published figures of a page have a mistake. This is a bug in the page.
+    #[error("page {page}: {reason}")]
+    Page {
+        /// The page.
+        page: String,
+        /// The mistake.
         reason: String,
     },
     /// The drawing library could not draw a chart. This is a bug in the page.

@@ -34,7 +34,7 @@ pub use goal::{Bound, Goal};
 pub use op::{AsyncOp, BlockingOp, Call, Expect, Op, Outcome};
 pub use profile::Profile;
 pub use result::{Figures, FloorFigures, Interval, Measured, RowResult, SampleFigures};
-pub use row::{Declared, Reading, Row, TableId};
+pub use row::{Declared, Reading, Row};
 pub use run::{RunId, TargetRun, VERSION};
 
 /// Every program that links this crate counts its allocations.

@@ -1,7 +1,7 @@
 //! The results of rows, as they are saved with a run and rendered into pages.
 
 use crate::load::LoadFigures;
-use crate::row::{Declared, TableId};
+use crate::row::Declared;
 use serde::{Deserialize, Serialize};
 
 /// A statistic and its 95 % bootstrap interval.
@@ -38,8 +38,8 @@ impl RowResult {
     }
 
     /// True if the row fills the table.
-    pub(crate) fn fills(&self, table: TableId) -> bool {
-        self.declared.fills.iter().any(|filled| filled == table.0)
+    pub(crate) fn fills(&self, table: &str) -> bool {
+        self.declared.fills.iter().any(|filled| filled == table)
     }
 
     /// The figures of a load.

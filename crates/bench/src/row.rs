@@ -24,10 +24,6 @@ pub(crate) enum Pace {
     LongOps,
 }
 
-/// The unique name of a table that rows fill, such as `"append"`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct TableId(pub &'static str);
-
 /// The declaration of a row. A table finds the published figures for the row by its operation,
 /// dataset, concurrency and events.
 #[derive(Debug, Clone)]
@@ -138,10 +134,10 @@ impl Row {
         self
     }
 
-    /// Adds a table that the row fills.
+    /// Adds a table that the row fills, by its name on the pages.
     #[must_use]
-    pub fn fills(mut self, table: TableId) -> Self {
-        self.declared.fills.push(table.0.to_owned());
+    pub fn fills(mut self, table: &str) -> Self {
+        self.declared.fills.push(table.to_owned());
         self
     }
 

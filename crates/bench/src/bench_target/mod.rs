@@ -16,6 +16,7 @@ use crate::interrupt::Interrupt;
 use crate::load::Load;
 use crate::op::Op;
 use crate::profile::Profile;
+use crate::report::Page;
 use crate::row::Row;
 use crate::run::TargetRun;
 use crate::workers;
@@ -78,7 +79,7 @@ fn measure_each(program: &str, targets: &[(&str, &Declare<'_>)]) -> Result<(), E
 ///
 /// # Errors
 /// Before anything is measured: the declaration's error, [`Error::DuplicateRow`],
-/// [`Error::MixedKinds`] or [`Error::UnknownFloor`]. Later: the errors of rows and of files, and
+/// [`Error::MixedKinds`], [`Error::UnknownFloor`] or [`Error::UnknownTable`]. Later: the errors of rows and of files, and
 /// [`Error::Interrupted`].
 pub fn measure(
     name: &str,
@@ -99,6 +100,7 @@ fn measure_rows(
     let mut measured = MeasuredRows::default();
     for workers in settings.workers.clone() {
         let target = Target::declared(name, workers, &settings.profile, declare)?;
+        target.verify(&settings.pages)?;
         target.measure_rows(name, &mut settings.criterion, &mut measured)?;
     }
     Ok(measured)
@@ -152,7 +154,6 @@ impl Target {
             target: name.to_owned(),
             source,
         })?;
-        target.verify()?;
         Ok(target)
     }
 
@@ -198,10 +199,17 @@ impl Target {
         })
     }
 
-    fn verify(&self) -> Result<(), Error> {
+    fn verify(&self, pages: &[Page]) -> Result<(), Error> {
         let mut ids = HashSet::new();
+        let tables: HashSet<&str> = pages.iter().flat_map(Page::tables).collect();
         for entry in &self.entries {
             let id = entry.row().id();
+            let mut fills = entry.row().declared.fills.iter();
+            // The row would be on no page.
+            if let Some(table) = fills.find(|table| !tables.contains(table.as_str())) {
+                let table = table.clone();
+                return Err(Error::UnknownTable { id, table });
+            }
             if let Entry::Measure(row, op) = entry {
                 verify_floors(&id, row, op)?;
             }

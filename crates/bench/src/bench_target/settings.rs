@@ -73,7 +73,7 @@ impl Settings {
             profile,
             runs,
             reports: reports_folder(),
-            pages: pages::all(),
+            pages: pages::ALL.to_vec(),
             criterion: Criterion::default()
                 // Criterion's own statistics are only printed, so few resamples are enough.
                 .nresamples(2_000)

@@ -10,7 +10,7 @@ fn main() -> ExitCode {
         eprintln!("usage: report <run folder in target/registrar-bench>");
         return ExitCode::from(2);
     };
-    match publish_each(&pages::all(), &folder, &bench::reports_folder()) {
+    match publish_each(&pages::ALL, &folder, &bench::reports_folder()) {
         Ok(0) => ExitCode::FAILURE,
         Ok(_) => ExitCode::SUCCESS,
         Err(error) => {

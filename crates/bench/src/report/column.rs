@@ -1,171 +1,117 @@
-use super::number::{bytes, duration, hundredths, significant, whole};
-use crate::result::{Figures, RowResult};
+//! The columns of tables of measured rows. A page names them by their headings.
 
-/// A column of a table of measured rows. The first thirteen have the headings of published tables;
-/// the others are ours.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Column {
-    /// The operation and the row's variant.
-    Operation,
-    /// The dataset.
-    Dataset,
-    /// Callers of one op.
-    Concurrency,
-    /// Events of a call, under the given heading.
-    Events(&'static str),
-    /// Events appended before an op to conflict with it.
-    ConflictEvents,
-    /// Calls per elapsed second.
-    Throughput,
-    /// Time of one op in ns.
-    LatencyNs,
-    /// Time of one op in ms.
-    LatencyMs,
-    /// Bytes allocated for one op.
-    MemoryBytes,
-    /// Bytes allocated for one op, in units of 1,024.
-    MemoryKilobytes,
-    /// Allocations for one op.
-    Allocations,
-    /// Share of calls that succeeded.
-    SuccessRate,
-    /// Share of calls refused by a limit.
-    LimitExceededRate,
-    /// Share of calls refused by a conflict.
-    ConflictRate,
-    /// Events per elapsed second.
-    EventsPerSecond,
-    /// Ops per elapsed second, an op being one call of each caller.
-    BarrierOps,
-    /// Half-width of the mean's 95 % interval, as a share of the mean.
-    Interval,
-    /// Median time of a call.
-    P50,
-    /// 99th percentile of the time of a call.
-    P99,
-    /// Maximum memory in use during an op.
-    PeakKilobytes,
-    /// The ratio to the row's first floor.
-    TimesFloor,
-    /// The published figures.
-    Published,
-    /// Time of one op, with its unit.
-    Latency,
-    /// Bytes allocated for one op, with their unit.
-    Memory,
-    /// Another column under the given heading.
-    Titled(&'static str, &'static Column),
+use super::number::{bytes, duration, hundredths, significant, whole};
+use crate::result::{Figures, FloorFigures, Interval, RowResult};
+
+/// A column of a table.
+pub(super) struct Column {
+    pub(super) heading: String,
+    /// Numbers are aligned to the right.
+    pub(super) is_number: bool,
+    pub(super) cell: Cell,
+    /// The floor of a [`Cell::Floor`].
+    pub(super) floor: String,
 }
 
+/// The content of a column's cells.
+#[derive(Clone, Copy)]
+pub(super) enum Cell {
+    /// A property that the row declares.
+    Declared(fn(&RowResult) -> String),
+    /// A declared property that published rows lack; empty if the row was not measured.
+    Own(fn(&RowResult) -> String),
+    /// A measured figure.
+    Figure(fn(&RowResult, &Figures) -> String),
+    /// A measured figure of the floor that the column names.
+    Floor(fn(&RowResult, &FloorFigures) -> String),
+    /// The published figures.
+    Published,
+}
+
+use Cell::{Declared, Figure, Floor, Own, Published};
+
+/// All columns: heading, whether the cells are numbers, and the cells.
+#[rustfmt::skip] // One column per line.
+const COLUMNS: &[(&str, bool, Cell)] = &[
+    ("Operation", false, Declared(operation)),
+    ("Dataset", false, Declared(|row| row.declared.dataset.clone())),
+    ("Concurrency", true, Declared(|row| row.declared.concurrency.to_string())),
+    ("Events", true, Declared(|row| whole(row.declared.events as f64))),
+    ("Conflict Events", true, Own(|row| whole(row.declared.conflict_events as f64))),
+    ("Throughput (ops/sec)", true, Figure(|_, row| rate(row.calls_per_second))),
+    ("Events/s", true, Figure(|row, of| rate(of.calls_per_second * row.declared.events as f64))),
+    ("Barrier ops/s", true, Figure(|_, row| rate(row.ops_per_second()))),
+    ("Latency", true, Figure(|_, row| duration(row.mean_ns.value))),
+    ("Latency (ns/op)", true, Figure(|_, row| significant(row.mean_ns.value))),
+    ("Latency (ms/op)", true, Figure(|_, row| significant(row.mean_ns.value / 1e6))),
+    ("Latency per event", true, Figure(|row, of| duration(of.mean_ns.value / events(row)))),
+    ("Memory", true, Figure(|_, row| bytes(row.bytes_per_op))),
+    ("Memory (B/op)", true, Figure(|_, row| whole(row.bytes_per_op))),
+    ("Memory (KB/op)", true, Figure(|_, row| hundredths(row.bytes_per_op / 1024.0))),
+    ("Peak", true, Figure(|_, row| bytes(row.peak_bytes as f64))),
+    ("Peak (KB)", true, Figure(|_, row| hundredths(row.peak_bytes as f64 / 1024.0))),
+    ("Peak per event", true, Figure(|row, of| hundredths(of.peak_bytes as f64 / events(row)))),
+    ("Allocations", true, Figure(|_, row| whole(row.allocations_per_op))),
+    ("Success Rate", true, Figure(|_, row| format!("{:.3}", row.success_rate))),
+    ("Limit Exceeded Rate", true, Figure(|_, row| format!("{:.3}", row.refused_rate))),
+    ("Conflict Rate", true, Figure(|_, row| format!("{:.3}", row.refused_rate))),
+    ("± (95 %)", true, Figure(|_, row| half_width(row.mean_ns))),
+    ("p50 (µs/call)", true, Figure(|_, row| significant(row.p50_ns as f64 / 1e3))),
+    ("p99 (µs/call)", true, Figure(|_, row| significant(row.p99_ns as f64 / 1e3))),
+    ("p50 (ms)", true, Figure(|_, row| significant(row.p50_ns as f64 / 1e6))),
+    ("p99 (ms)", true, Figure(|_, row| significant(row.p99_ns as f64 / 1e6))),
+    ("× floor", false, Figure(|_, row| first_floor(row))),
+    ("Published", false, Published),
+    // Of a floor that is named after these words.
+    ("Events/s of", true, Floor(|row, of| whole(events(row) * 1e9 / of.mean_ns.value))),
+    ("p50 (ms) of", true, Floor(|_, floor| significant(floor.p50_ns as f64 / 1e6))),
+    ("p99 (ms) of", true, Floor(|_, floor| significant(floor.p99_ns as f64 / 1e6))),
+    ("× of", false, Floor(|_, floor| with_interval(floor.ratio))),
+];
+
 impl Column {
-    /// Its heading. `machine` is the machine of the published figures.
-    pub(crate) fn heading(self, machine: Option<&str>) -> String {
-        let heading = match self {
-            Self::Operation => "Operation",
-            Self::Dataset => "Dataset",
-            Self::Concurrency => "Concurrency",
-            Self::Events(heading) => heading,
-            Self::ConflictEvents => "Conflict Events",
-            Self::Throughput => "Throughput (ops/sec)",
-            Self::LatencyNs => "Latency (ns/op)",
-            Self::LatencyMs => "Latency (ms/op)",
-            Self::MemoryBytes => "Memory (B/op)",
-            Self::MemoryKilobytes => "Memory (KB/op)",
-            Self::Allocations => "Allocations",
-            Self::SuccessRate => "Success Rate",
-            Self::LimitExceededRate => "Limit Exceeded Rate",
-            Self::ConflictRate => "Conflict Rate",
-            Self::EventsPerSecond => "Events/s",
-            Self::BarrierOps => "Barrier ops/s",
-            Self::Interval => "± (95 %)",
-            Self::P50 => "p50 (µs/call)",
-            Self::P99 => "p99 (µs/call)",
-            Self::PeakKilobytes => "Peak (KB)",
-            Self::TimesFloor => "× floor",
-            Self::Published => {
-                return machine.map_or("Published".to_owned(), |machine| {
-                    format!("Published ({machine})")
-                });
-            }
-            Self::Latency => "Latency",
-            Self::Memory => "Memory",
-            Self::Titled(heading, _) => heading,
+    /// The column that a page describes as `name`, or as `heading = name`. The name of a column of
+    /// a floor ends with the floor. `None` if there is no such column.
+    pub(super) fn described(text: &str) -> Option<Self> {
+        let (heading, name) = text.split_once(" = ").unwrap_or((text, text));
+        let (name, floor) = match name.split_once(" of ") {
+            Some((figure, floor)) => (format!("{figure} of"), floor),
+            None => (name.to_owned(), ""),
         };
-        heading.to_owned()
-    }
-
-    /// True if its cells are numbers, which are aligned to the right.
-    pub(crate) fn is_number(self) -> bool {
-        match self {
-            Self::Operation | Self::Dataset | Self::TimesFloor | Self::Published => false,
-            Self::Titled(_, column) => column.is_number(),
-            _ => true,
-        }
-    }
-
-    /// True if its cells are measured figures.
-    pub(crate) fn is_figure(self) -> bool {
-        match self {
-            Self::Operation
-            | Self::Dataset
-            | Self::Concurrency
-            | Self::Events(_)
-            | Self::ConflictEvents
-            | Self::Published => false,
-            Self::Titled(_, column) => column.is_figure(),
-            _ => true,
-        }
-    }
-
-    /// The cell with a declared property of the row; `None` for columns of figures.
-    pub(crate) fn declared(self, row: &RowResult) -> Option<String> {
-        let declared = &row.declared;
-        Some(match self {
-            Self::Operation => match &declared.variant {
-                Some(variant) => format!("{} ({variant})", declared.operation),
-                None => declared.operation.clone(),
-            },
-            Self::Dataset => declared.dataset.clone(),
-            Self::Concurrency => declared.concurrency.to_string(),
-            Self::Events(_) => whole(declared.events as f64),
-            Self::ConflictEvents => whole(declared.conflict_events as f64),
-            Self::Titled(_, column) => return column.declared(row),
-            _ => return None,
+        let known = COLUMNS.iter().find(|column| column.0 == name);
+        known.map(|&(_, is_number, cell)| Self {
+            heading: heading.to_owned(),
+            is_number,
+            cell,
+            floor: floor.to_owned(),
         })
     }
 
-    /// The cell of a measured figure.
-    pub(crate) fn figure(self, row: &RowResult, figures: &Figures) -> String {
-        let calls = figures.calls_per_second;
-        match self {
-            Self::Throughput => rate(calls),
-            Self::EventsPerSecond => rate(calls * row.declared.events as f64),
-            Self::BarrierOps => rate(figures.ops_per_second()),
-            Self::LatencyNs => significant(figures.mean_ns.value),
-            Self::LatencyMs => significant(figures.mean_ns.value / 1e6),
-            Self::Latency => duration(figures.mean_ns.value),
-            Self::Memory => bytes(figures.bytes_per_op),
-            Self::Titled(_, column) => column.figure(row, figures),
-            Self::Interval => interval(figures),
-            Self::MemoryBytes => whole(figures.bytes_per_op),
-            Self::MemoryKilobytes => hundredths(figures.bytes_per_op / 1024.0),
-            Self::PeakKilobytes => hundredths(figures.peak_bytes as f64 / 1024.0),
-            Self::Allocations => whole(figures.allocations_per_op),
-            Self::SuccessRate => format!("{:.3}", figures.success_rate),
-            Self::LimitExceededRate | Self::ConflictRate => format!("{:.3}", figures.refused_rate),
-            Self::P50 => significant(figures.p50_ns as f64 / 1e3),
-            Self::P99 => significant(figures.p99_ns as f64 / 1e3),
-            Self::TimesFloor => figures.floors.first().map_or_else(
-                || "no floor".to_owned(),
-                |floor| {
-                    let ratio = floor.ratio;
-                    let text = [ratio.value, ratio.low, ratio.high].map(significant);
-                    format!("{} ({}–{}) {}", text[0], text[1], text[2], floor.name)
-                },
-            ),
-            _ => String::new(),
+    /// The cell of a row with figures; `None` for the published figures.
+    pub(super) fn of(&self, row: &RowResult, figures: &Figures) -> Option<String> {
+        match self.cell {
+            Declared(cell) | Own(cell) => Some(cell(row)),
+            Figure(cell) => Some(cell(row, figures)),
+            Floor(cell) => Some(match figures.floor(&self.floor) {
+                Some(floor) => cell(row, floor),
+                None => "missing".to_owned(),
+            }),
+            Published => None,
         }
     }
+}
+
+/// The operation and the row's variant.
+pub(super) fn operation(row: &RowResult) -> String {
+    let declared = &row.declared;
+    match &declared.variant {
+        Some(variant) => format!("{} ({variant})", declared.operation),
+        None => declared.operation.clone(),
+    }
+}
+
+fn events(row: &RowResult) -> f64 {
+    row.declared.events as f64
 }
 
 fn rate(per_second: f64) -> String {
@@ -176,7 +122,20 @@ fn rate(per_second: f64) -> String {
     }
 }
 
-fn interval(figures: &Figures) -> String {
-    let mean = figures.mean_ns;
+/// Half of the interval, as a share of the value.
+fn half_width(mean: Interval) -> String {
     format!("{:.1} %", 50.0 * (mean.high - mean.low) / mean.value)
+}
+
+fn first_floor(figures: &Figures) -> String {
+    match figures.floors.first() {
+        Some(floor) => format!("{} {}", with_interval(floor.ratio), floor.name),
+        None => "no floor".to_owned(),
+    }
+}
+
+/// `1.17 (1.11–1.20)`.
+pub(super) fn with_interval(ratio: Interval) -> String {
+    let [value, low, high] = [ratio.value, ratio.low, ratio.high].map(significant);
+    format!("{value} ({low}–{high})")
 }

@@ -1,3 +1,4 @@
+use super::column::with_interval;
 use super::number::{significant, whole};
 use super::table::Table;
 use super::view::View;
@@ -6,7 +7,7 @@ use crate::load::LoadFigures;
 use crate::result::{Figures, Interval, Measured, RowResult};
 
 /// The goals of all rows: bound, measured figure and verdict.
-pub fn goals_table(view: &View<'_>) -> Table {
+pub(super) fn goals_table(view: &View<'_>) -> Table {
     let goals = view
         .rows()
         .flat_map(|row| row.declared.goals.iter().map(move |goal| (row, goal)));
@@ -67,7 +68,7 @@ fn verdict(figures: &Figures, bound: &Bound) -> Option<(String, bool)> {
     let (text, reached) = match bound {
         Bound::TimesFloor { floor, at_most } => {
             let ratio = figures.floor(floor)?.ratio;
-            (interval(ratio), ratio.value <= *at_most)
+            (with_interval(ratio), ratio.value <= *at_most)
         }
         Bound::ShareOfFloor { floor, at_least } => {
             let ratio = figures.floor(floor)?.ratio;
@@ -77,7 +78,7 @@ fn verdict(figures: &Figures, bound: &Bound) -> Option<(String, bool)> {
                 low: 1.0 / ratio.high,
                 high: 1.0 / ratio.low,
             };
-            (interval(share), share.value >= *at_least)
+            (with_interval(share), share.value >= *at_least)
         }
         Bound::AllocationsAboveFloor { floor, at_most } => {
             let more = figures.allocations_per_op - figures.floor(floor)?.allocations_per_op;
@@ -125,11 +126,6 @@ fn load_verdict(figures: &LoadFigures, bound: &Bound) -> Option<(String, bool)> 
         | Bound::AllocationsAboveFloor { .. }
         | Bound::PeakBytes { .. } => return None,
     })
-}
-
-fn interval(ratio: Interval) -> String {
-    let [value, low, high] = [ratio.value, ratio.low, ratio.high].map(significant);
-    format!("{value} ({low}–{high})")
 }
 
 fn microseconds(ns: f64, at_most: f64) -> (String, bool) {

@@ -4,7 +4,7 @@ use super::number::{significant, whole};
 use crate::result::{Figures, RowResult};
 
 /// `Append, 1 caller, 1 event a call: 3,833–4,162 calls/s over 3 rows`.
-pub fn calls_range(rows: &[&RowResult], concurrency: usize, events: u64) -> Option<String> {
+pub(crate) fn calls_range(rows: &[&RowResult], concurrency: usize, events: u64) -> Option<String> {
     let figures = figures_of(rows, concurrency, events);
     let (low, high) = range(figures.iter().map(|figures| figures.calls_per_second))?;
     let operation = &rows.first()?.declared.operation;
@@ -19,7 +19,11 @@ pub fn calls_range(rows: &[&RowResult], concurrency: usize, events: u64) -> Opti
 }
 
 /// The ratio of the calls per second of many callers to those of one caller.
-pub fn concurrency_gain(rows: &[&RowResult], concurrency: usize, events: u64) -> Option<String> {
+pub(crate) fn concurrency_gain(
+    rows: &[&RowResult],
+    concurrency: usize,
+    events: u64,
+) -> Option<String> {
     let many = mean(&figures_of(rows, concurrency, events))?;
     let one = mean(&figures_of(rows, 1, events))?;
     let operation = &rows.first()?.declared.operation;
@@ -30,7 +34,7 @@ pub fn concurrency_gain(rows: &[&RowResult], concurrency: usize, events: u64) ->
 }
 
 /// `Append, 1 caller, 1 event a call: 1,024–1,030 B and 12–12 allocations for one op`.
-pub fn memory_range(rows: &[&RowResult], concurrency: usize, events: u64) -> Option<String> {
+pub(crate) fn memory_range(rows: &[&RowResult], concurrency: usize, events: u64) -> Option<String> {
     let figures = figures_of(rows, concurrency, events);
     let bytes = range(figures.iter().map(|figures| figures.bytes_per_op))?;
     let allocations = range(figures.iter().map(|figures| figures.allocations_per_op))?;

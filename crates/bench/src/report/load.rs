@@ -1,11 +1,10 @@
 use super::number::{duration, significant, whole};
 use super::page::Section;
-use super::published::{PublishedEntry, PublishedText};
+use super::published::PublishedTable;
 use super::table::Table;
 use super::view::View;
 use crate::load::{Latencies, LoadFigures};
 use crate::result::{Measured, RowResult};
-use crate::row::TableId;
 
 /// The variant of rows that call the store directly, with the same calls as a row over HTTP. Their
 /// figures appear in the line of the HTTP row.
@@ -13,14 +12,13 @@ pub const LIBRARY: &str = "library";
 
 /// A table of loads: one line per load over HTTP, with the library's figures for the same work at
 /// the end of the line.
-#[derive(Debug, Clone, Copy)]
-pub struct LoadTable {
+pub(super) struct LoadTable<'a> {
     /// The name under which rows fill it.
-    pub id: TableId,
+    pub(super) name: &'a str,
     /// The heading of the dataset column: the kind of store behind the server.
-    pub store: &'static str,
+    pub(super) store: &'a str,
     /// The published figures.
-    pub published: Option<&'static PublishedText>,
+    pub(super) published: Option<&'a PublishedTable>,
 }
 
 /// A line of the table.
@@ -30,12 +28,8 @@ struct Entry<'a> {
     published: Option<String>,
 }
 
-/// A column: its heading, its alignment, and the function that makes its cells.
-struct Column {
-    heading: &'static str,
-    is_number: bool,
-    cell: Cell,
-}
+/// A column: its heading, whether its cells are numbers, and the function that makes them.
+type Column<'a> = (&'a str, bool, Cell);
 
 enum Cell {
     Declared(fn(&RowResult) -> String),
@@ -44,33 +38,33 @@ enum Cell {
     Published,
 }
 
-impl LoadTable {
+impl LoadTable<'_> {
     /// The table. Columns that no row fills are left out.
-    pub fn table(&self, view: &View<'_>) -> Table {
+    fn table(&self, view: &View<'_>) -> Table {
         let entries = self.entries(view);
-        let columns = self.columns();
-        let mut shown: Vec<(String, bool)> = Vec::new();
+        let mut columns: Vec<(String, bool)> = Vec::new();
         let mut rows: Vec<Vec<String>> = vec![Vec::new(); entries.len()];
-        for column in columns {
-            let cells: Vec<Option<String>> =
-                entries.iter().map(|entry| column.cell(entry)).collect();
+        for column in self.columns() {
+            let cells = entries.iter().map(|entry| cell(&column, entry));
+            let cells: Vec<Option<String>> = cells.collect();
             // The column is empty, such as "from intended" in a table without open schedules.
             if cells.iter().all(Option::is_none) {
                 continue;
             }
-            shown.push((column.heading.to_owned(), column.is_number));
+            let heading = match (&column.2, self.published) {
+                (Cell::Published, Some(table)) => format!("{} ({})", column.0, table.machine),
+                _ => column.0.to_owned(),
+            };
+            columns.push((heading, column.1));
             for (row, cell) in rows.iter_mut().zip(cells) {
                 row.push(cell.unwrap_or_else(|| "-".to_owned()));
             }
         }
-        Table {
-            columns: shown,
-            rows,
-        }
+        Table { columns, rows }
     }
 
     /// The table, the calls of its rows in words, and the first failures.
-    pub fn sections(&self, view: &View<'_>) -> Vec<Section> {
+    pub(super) fn sections(&self, view: &View<'_>) -> Vec<Section> {
         let mut sections = vec![Section::Table(self.table(view))];
         sections.push(Section::Text(format!("Requests:\n\n{}", self.calls(view))));
         let failures = self.failures(view);
@@ -102,102 +96,76 @@ impl LoadTable {
         failed.collect()
     }
 
-    fn rows<'a>(&self, view: &View<'a>) -> impl Iterator<Item = &'a RowResult> + use<'a> {
-        view.loads(self.id)
+    fn rows<'a>(&self, view: &View<'a>) -> impl Iterator<Item = &'a RowResult> {
+        view.filling(self.name)
     }
 
     fn entries<'a>(&self, view: &View<'a>) -> Vec<Entry<'a>> {
-        let published: Vec<PublishedEntry> = match self.published {
-            Some(published) => published.entries().collect(),
-            None => Vec::new(),
-        };
         let http = self.rows(view).filter(|row| !is_library(row));
         let lines = http.map(|row| {
             let library = self.rows(view).filter(|other| is_library(other));
             let mut library = library.filter(|other| is_same_work(row, other));
-            let printed = published.iter().find(|printed| printed.key.is_of(row));
+            let published = self.published.and_then(|table| {
+                let printed = table.rows.iter().find(|printed| printed.is_of(row));
+                printed.map(|printed| table.cell(printed))
+            });
             Entry {
                 row,
                 library: library.next().and_then(RowResult::load),
-                published: printed.map(|printed| printed.figures.clone()),
+                published,
             }
         });
         lines.collect()
     }
 
-    fn columns(&self) -> Vec<Column> {
-        let declared = |heading, is_number, cell| Column {
-            heading,
-            is_number,
-            cell: Cell::Declared(cell),
-        };
-        let http = |heading, cell| Column {
-            heading,
-            is_number: true,
-            cell: Cell::Http(cell),
-        };
-        let library = |heading, cell| Column {
-            heading,
-            is_number: true,
-            cell: Cell::Library(cell),
-        };
-        vec![
-            declared("Operation", false, name),
-            declared(self.store, false, |row| row.declared.dataset.clone()),
-            declared("Callers", true, |row| row.declared.concurrency.to_string()),
-            http("Iterations", |load| Some(whole(load.calls as f64))),
-            http("Requests/s", |load| Some(whole(load.calls_per_second()))),
-            http("Allowed/s", |load| load.allowed_per_second.map(whole)),
-            http("p50", |load| p50(&load.service)),
-            http("p99", |load| p99(&load.service)),
-            http("p50 from intended", |load| {
-                p50(load.from_intended.as_ref()?)
-            }),
-            http("p99 from intended", |load| {
-                p99(load.from_intended.as_ref()?)
-            }),
-            http("Success", |load| Some(percent(load.success_rate()))),
-            http("Refused as expected", |load| {
-                (load.refused > 0).then(|| whole(load.refused as f64))
-            }),
-            http("Failed", |load| Some(whole(load.failed as f64))),
-            http("Reads a call", |load| Some(significant(load.cost?.reads))),
-            http("Commits a call", |load| {
-                Some(significant(load.cost?.commits))
-            }),
-            http("Allocations a call", |load| {
-                Some(whole(load.cost?.allocations))
-            }),
-            library("Library calls/s", |load| {
-                Some(whole(load.calls_per_second()))
-            }),
-            library("Library p50", |load| p50(load.latency())),
-            library("Library p99", |load| p99(load.latency())),
-            Column {
-                heading: self
-                    .published
-                    .map_or("Published", |published| published.machine),
-                is_number: false,
-                cell: Cell::Published,
-            },
+    #[rustfmt::skip] // One column per line.
+    fn columns(&self) -> [Column<'_>; 20] {
+        use Cell::{Declared, Http, Library, Published};
+        let dataset = Declared(|row| row.declared.dataset.clone());
+        [
+            ("Operation", false, Declared(name)),
+            (self.store, false, dataset),
+            ("Callers", true, Declared(|row| row.declared.concurrency.to_string())),
+            (ITERATIONS, true, Http(|load| Some(whole(load.calls as f64)))),
+            ("Requests/s", true, Http(|load| Some(whole(load.calls_per_second())))),
+            ("Allowed/s", true, Http(|load| load.allowed_per_second.map(whole))),
+            ("p50", true, Http(|load| p50(&load.service))),
+            ("p99", true, Http(|load| p99(&load.service))),
+            ("p50 from intended", true, Http(|load| p50(load.from_intended.as_ref()?))),
+            ("p99 from intended", true, Http(|load| p99(load.from_intended.as_ref()?))),
+            ("Success", true, Http(|load| Some(percent(load.success_rate())))),
+            ("Refused as expected", true, Http(|load| count(load.refused))),
+            ("Failed", true, Http(|load| Some(whole(load.failed as f64)))),
+            ("Reads a call", true, Http(|load| Some(significant(load.cost?.reads)))),
+            ("Commits a call", true, Http(|load| Some(significant(load.cost?.commits)))),
+            ("Allocations a call", true, Http(|load| Some(whole(load.cost?.allocations)))),
+            ("Library calls/s", true, Library(|load| Some(whole(load.calls_per_second())))),
+            ("Library p50", true, Library(|load| p50(load.latency()))),
+            ("Library p99", true, Library(|load| p99(load.latency()))),
+            ("Published", false, Published),
         ]
     }
 }
 
-impl Column {
-    fn cell(&self, entry: &Entry<'_>) -> Option<String> {
-        match (&self.cell, &entry.row.measured) {
-            (Cell::Declared(cell), _) => Some(cell(entry.row)),
-            (Cell::Published, _) => entry.published.clone(),
-            (Cell::Library(cell), _) => cell(entry.library?),
-            (Cell::Http(cell), Measured::Load(load)) => cell(load),
-            // The reason appears once, in the first column of figures.
-            (Cell::Http(_), Measured::Not { reason }) if self.heading == "Iterations" => {
-                Some(format!("not measured: {reason}"))
-            }
-            (Cell::Http(_), _) => None,
+/// The first column of figures. It has the reason if a row was not measured.
+const ITERATIONS: &str = "Iterations";
+
+fn cell((heading, _, cell): &Column<'_>, entry: &Entry<'_>) -> Option<String> {
+    match (cell, &entry.row.measured) {
+        (Cell::Declared(cell), _) => Some(cell(entry.row)),
+        (Cell::Published, _) => entry.published.clone(),
+        (Cell::Library(cell), _) => cell(entry.library?),
+        (Cell::Http(cell), Measured::Load(load)) => cell(load),
+        (Cell::Http(_), Measured::Not { reason }) if *heading == ITERATIONS => {
+            Some(format!("not measured: {reason}"))
         }
+        (Cell::Http(_), _) => None,
     }
+}
+
+/// The number, unless it is 0.
+fn count(calls: u64) -> Option<String> {
+    (calls > 0).then(|| whole(calls as f64))
 }
 
 fn name(row: &RowResult) -> String {

@@ -5,8 +5,8 @@
 //! `tests/it/pages.rs` check this.
 
 mod chart;
+mod charts;
 mod column;
-mod detail;
 mod floors;
 mod goals;
 mod header;
@@ -19,22 +19,17 @@ mod published;
 mod raw;
 mod scaling;
 mod table;
+mod template;
 mod view;
 
 pub use chart::{Bar, Chart};
-pub use column::Column;
-pub use detail::Detail;
+pub(crate) use charts::bars;
 pub use floors::floors_table;
-pub use goals::goals_table;
-pub use insight::{calls_range, concurrency_gain, memory_range};
-pub use load::{LIBRARY, LoadTable};
-pub use page::{Page, Rendered, Section, render};
+pub(crate) use insight::{calls_range, concurrency_gain, memory_range};
+pub use load::LIBRARY;
+pub use page::{Page, Part, Rendered, Section, render};
 pub use publish::{publish, publish_complete, publish_each};
-pub use published::{
-    MemoryMeaning, Published, PublishedKey, PublishedRow, PublishedTable, PublishedText,
-    RateMeaning, Units,
-};
-pub use raw::raw_block;
+pub use published::{Printed, Published, PublishedRow, PublishedTable, Unit};
 pub use scaling::scaling_table;
-pub use table::{Table, TableSpec};
+pub use table::Table;
 pub use view::View;

@@ -1,30 +1,41 @@
 use super::chart::Chart;
-use super::header::header;
+use super::published::Published;
 use super::raw;
 use super::table::Table;
+use super::template;
 use super::view::View;
 use crate::error::Error;
 use crate::run::TargetRun;
 
-/// A page of the reports: its targets and its sections.
+/// A page of the reports.
 #[derive(Debug, Clone, Copy)]
 pub struct Page {
     /// Its file name without extension.
     pub slug: &'static str,
-    /// Its first heading.
-    pub title: &'static str,
     /// The targets whose rows it shows. Only a run with all of them renders it.
     pub targets: &'static [&'static str],
-    /// Makes the sections below the head.
-    pub body: fn(&View<'_>) -> Vec<Section>,
+    /// Its text, in Markdown. What stands in double braces is replaced by figures of the run; the
+    /// README lists what can stand there.
+    pub text: &'static str,
+    /// Its [published figures](Published), as JSON.
+    pub published: &'static str,
+    /// The parts that only this page has, by name.
+    pub parts: &'static [(&'static str, Part)],
 }
 
-/// A part of a page.
+/// A part that only one page has.
+#[derive(Debug, Clone, Copy)]
+pub enum Part {
+    /// Sections, in place of a line.
+    Sections(fn(&View<'_>, &Published) -> Vec<Section>),
+    /// A value within a text, made from the words after its name; `None` if it was not measured.
+    Value(fn(&View<'_>, &str) -> Option<String>),
+}
+
+/// A section of a page.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Section {
-    /// A heading: its level and its text.
-    Heading(usize, String),
-    /// Paragraphs or lists, as Markdown.
+    /// Headings, paragraphs or lists, as Markdown.
     Text(String),
     /// A table.
     Table(Table),
@@ -43,10 +54,25 @@ pub struct Rendered {
     pub raw: String,
 }
 
+impl Page {
+    /// The names of its tables, which rows fill.
+    pub fn tables(&self) -> impl Iterator<Item = &'static str> {
+        template::tables(self.text)
+    }
+
+    pub(super) fn wrong(&self, reason: impl Into<String>) -> Error {
+        Error::Page {
+            page: self.slug.to_owned(),
+            reason: reason.into(),
+        }
+    }
+}
+
 /// Renders a page from the targets of one run. The same targets always give the same text.
 ///
 /// # Errors
-/// [`Error::Incomplete`] without targets; [`Error::Chart`] if a chart cannot be drawn.
+/// [`Error::Incomplete`] without targets; [`Error::Page`] if the page has a mistake;
+/// [`Error::Chart`] if a chart cannot be drawn.
 pub fn render(page: &Page, targets: &[TargetRun]) -> Result<Rendered, Error> {
     let Some(view) = View::new(targets) else {
         let reason = "the run has no targets".to_owned();
@@ -55,26 +81,24 @@ pub fn render(page: &Page, targets: &[TargetRun]) -> Result<Rendered, Error> {
             reason,
         });
     };
-    let mut markdown = format!("# {}\n\n{}", page.title, header(&view).markdown());
+    let published = serde_json::from_str(page.published);
+    let published: Published = published.map_err(|error| page.wrong(error.to_string()))?;
+    let mut blocks = Vec::new();
     let mut charts = Vec::new();
-    for section in (page.body)(&view) {
-        markdown.push('\n');
-        match section {
-            Section::Heading(level, text) => {
-                markdown.push_str(&format!("{} {text}\n", "#".repeat(level)));
-            }
-            Section::Text(text) => markdown.push_str(&(text.trim_end().to_owned() + "\n")),
-            Section::Table(table) => markdown.push_str(&table.markdown()),
+    for section in template::sections(page, &view, &published)? {
+        blocks.push(match section {
+            Section::Text(text) => text.trim_end().to_owned() + "\n",
+            Section::Table(table) => table.markdown(),
             Section::Chart(chart) => {
                 // The name of the page keeps charts of different pages apart.
                 let file = format!("{}-{}.svg", page.slug, chart.name);
-                markdown.push_str(&format!("![{}](charts/{file})\n", chart.title));
-                charts.push((file, chart.svg()?));
+                charts.push((file.clone(), chart.svg()?));
+                format!("![{}](charts/{file})\n", chart.title)
             }
-        }
+        });
     }
     Ok(Rendered {
-        markdown,
+        markdown: blocks.join("\n"),
         charts,
         raw: raw::lines(&view),
     })

@@ -19,7 +19,7 @@ pub(super) fn lines(view: &View<'_>) -> String {
 
 /// Rows in Go's benchmark format as a Markdown block: one line per row with the mean of its
 /// samples. The page's raw file has all samples.
-pub fn raw_block<'a>(rows: impl Iterator<Item = &'a RowResult>) -> String {
+pub(super) fn raw_block<'a>(rows: impl Iterator<Item = &'a RowResult>) -> String {
     let mut text = String::from("```\n");
     for row in rows {
         if let Some(figures) = row.figures() {

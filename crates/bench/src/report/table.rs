@@ -1,8 +1,8 @@
-use super::column::Column;
-use super::published::{Published, PublishedEntry};
+use super::column::{Cell, Column, operation};
+use super::published::{PublishedRow, PublishedTable};
 use super::view::View;
 use crate::result::{Measured, RowResult};
-use crate::row::{Reading, TableId};
+use crate::row::{Reading, Row};
 
 /// A table of text, ready to print.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -50,106 +50,96 @@ fn line(cells: &[impl AsRef<str>]) -> String {
     format!("| {} |\n", cells.join(" | "))
 }
 
-/// A table of measured rows: its columns, and its published counterpart.
-#[derive(Debug, Clone, Copy)]
-pub struct TableSpec {
+/// A table of measured rows.
+pub(super) struct MeasuredTable<'a> {
     /// The name under which rows fill it.
-    pub id: TableId,
-    /// The published columns in order.
-    pub columns: &'static [Column],
-    /// Our columns, after the published ones.
-    pub ours: &'static [Column],
-    /// The published figures. They set the order of the rows.
-    pub published: Published,
+    pub(super) name: &'a str,
+    pub(super) columns: Vec<Column>,
+    /// Its published counterpart, which sets the order of the rows.
+    pub(super) published: Option<&'a PublishedTable>,
 }
 
-impl TableSpec {
+impl MeasuredTable<'_> {
     /// The table: first the rows with a published counterpart in published order, then the others.
-    pub fn table(&self, view: &View<'_>, reading: Reading) -> Table {
-        let rows: Vec<&RowResult> = view.table(self.id, reading).collect();
-        let published = self.published.entries();
-        let mut cells = Vec::new();
-        for printed in &published {
-            let same: Vec<_> = rows.iter().filter(|row| printed.key.is_of(row)).collect();
+    pub(super) fn table(&self, view: &View<'_>, reading: Reading) -> Table {
+        let rows: Vec<&RowResult> = view.table(self.name, reading).collect();
+        let published = self.published.map_or(&[][..], |table| &table.rows);
+        let mut lines = Vec::new();
+        for printed in published {
+            let same: Vec<_> = rows.iter().filter(|row| printed.is_of(row)).collect();
             // The published row stays visible, with the reason why it has no figures.
             if same.is_empty() {
-                cells.push(self.absent(printed));
+                lines.push(self.line(&absent(printed), Some(printed)));
             }
             for (index, row) in same.into_iter().enumerate() {
                 // Variants of one published row follow it. Its figures are printed once.
-                cells.push(self.row(row, (index == 0).then_some(printed)));
+                lines.push(self.line(row, (index == 0).then_some(printed)));
             }
         }
-        let others = rows
-            .iter()
-            .filter(|row| !published.iter().any(|printed| printed.key.is_of(row)));
-        cells.extend(others.map(|row| self.row(row, None)));
+        let is_other = |row: &&&RowResult| !published.iter().any(|printed| printed.is_of(row));
+        lines.extend(rows.iter().filter(is_other).map(|row| self.line(row, None)));
+        let columns = self.columns.iter();
         Table {
-            columns: self.headings(),
-            rows: cells,
+            columns: columns
+                .map(|column| (self.heading(column), column.is_number))
+                .collect(),
+            rows: lines,
         }
     }
 
-    /// One op of each row in words, each text once.
-    pub fn ops(&self, view: &View<'_>, reading: Reading) -> String {
-        let mut lines: Vec<String> = Vec::new();
-        for row in view.table(self.id, reading) {
-            let operation = Column::Operation.declared(row).unwrap_or_default();
-            let line = format!("- **{operation}**: {}\n", row.declared.one_op);
-            if !row.declared.one_op.is_empty() && !lines.contains(&line) {
-                lines.push(line);
-            }
+    fn heading(&self, column: &Column) -> String {
+        match (column.cell, self.published) {
+            (Cell::Published, Some(table)) => format!("{} ({})", column.heading, table.machine),
+            _ => column.heading.clone(),
         }
-        lines.concat()
     }
 
-    fn all_columns(&self) -> impl Iterator<Item = Column> {
-        self.columns.iter().chain(self.ours).copied()
-    }
-
-    fn headings(&self) -> Vec<(String, bool)> {
-        let heading =
-            |column: Column| (column.heading(self.published.machine()), column.is_number());
-        self.all_columns().map(heading).collect()
-    }
-
-    fn row(&self, row: &RowResult, printed: Option<&PublishedEntry>) -> Vec<String> {
-        let published = || printed.map_or("none".to_owned(), |row| row.figures.clone());
-        let cell = |column: Column| match (column, &row.measured) {
-            (Column::Published, _) => published(),
-            (_, Measured::Figures(figures)) => column
-                .declared(row)
-                .unwrap_or_else(|| column.figure(row, figures)),
-            (_, Measured::Load(_)) => column.declared(row).unwrap_or_else(|| {
-                self.reason(column, "a load, which needs another kind of table")
-            }),
-            (_, Measured::Not { reason }) => column
-                .declared(row)
-                .unwrap_or_else(|| self.reason(column, reason)),
+    fn line(&self, row: &RowResult, printed: Option<&PublishedRow>) -> Vec<String> {
+        let mut reason = match &row.measured {
+            Measured::Figures(_) => None,
+            Measured::Load(_) => Some("a load, which needs another kind of table"),
+            Measured::Not { reason } => Some(&**reason),
         };
-        self.all_columns().map(cell).collect()
-    }
-
-    /// The line of a published row that the run lacks.
-    fn absent(&self, printed: &PublishedEntry) -> Vec<String> {
-        let key = printed.key;
-        let cell = |column: Column| match column {
-            Column::Operation => key.operation.to_owned(),
-            Column::Dataset => key.dataset.to_owned(),
-            Column::Concurrency => key.concurrency.to_string(),
-            Column::Events(_) => key.events.to_string(),
-            Column::Published => printed.figures.clone(),
-            _ => self.reason(column, "no benchmark has this row"),
+        let cell = |column: &Column| match (column.cell, row.figures()) {
+            (Cell::Published, _) => match (self.published, printed) {
+                (Some(table), Some(printed)) => table.cell(printed),
+                _ => "none".to_owned(),
+            },
+            (Cell::Declared(cell), _) => cell(row),
+            (_, Some(figures)) => column.of(row, figures).unwrap_or_default(),
+            (Cell::Own(_), None) => String::new(),
+            // The first column of figures has the reason; the others stay empty.
+            (_, None) => match reason.take() {
+                Some(reason) => format!("not measured: {reason}"),
+                None => String::new(),
+            },
         };
-        self.all_columns().map(cell).collect()
+        self.columns.iter().map(cell).collect()
     }
+}
 
-    /// Puts the reason into the first column of figures; the other columns stay empty.
-    fn reason(&self, column: Column, reason: &str) -> String {
-        if self.all_columns().find(|column| column.is_figure()) == Some(column) {
-            format!("not measured: {reason}")
-        } else {
-            String::new()
+/// A published row that the run lacks.
+fn absent(printed: &PublishedRow) -> RowResult {
+    let row = Row::new(&printed.0, &printed.1);
+    let row = row.concurrency(printed.2).events(printed.3);
+    RowResult {
+        id: row.id(),
+        declared: row.declared,
+        workers: 0,
+        measured: Measured::Not {
+            reason: "no benchmark has this row".to_owned(),
+        },
+    }
+}
+
+/// One op of each row in words, each text once.
+pub(super) fn ops<'a>(rows: impl Iterator<Item = &'a RowResult>) -> String {
+    let mut lines: Vec<String> = Vec::new();
+    for row in rows {
+        let line = format!("- **{}**: {}\n", operation(row), row.declared.one_op);
+        if !row.declared.one_op.is_empty() && !lines.contains(&line) {
+            lines.push(line);
         }
     }
+    lines.concat()
 }

@@ -1,6 +1,6 @@
 use crate::environment::{Environment, Invocation};
 use crate::result::RowResult;
-use crate::row::{Reading, TableId};
+use crate::row::Reading;
 use crate::run::TargetRun;
 
 /// The targets of one complete run, as a page sees them.
@@ -44,18 +44,32 @@ impl<'a> View<'a> {
         self.targets.iter().flat_map(|target| &target.rows)
     }
 
-    /// The loads of a table, including those that could not be measured.
-    pub fn loads(&self, table: TableId) -> impl Iterator<Item = &'a RowResult> + use<'a> {
+    /// The rows as in the seed, target by target.
+    pub(super) fn seed_rows(&self) -> impl Iterator<Item = &'a RowResult> + use<'a> {
+        self.rows()
+            .filter(|row| row.declared.reading == Reading::AsInTheSeed)
+    }
+
+    /// The rows of a table, including those that could not be measured.
+    pub fn filling(&self, table: &str) -> impl Iterator<Item = &'a RowResult> {
         self.rows().filter(move |row| row.fills(table))
     }
 
     /// The rows of a table with one reading.
-    pub fn table(
-        &self,
-        table: TableId,
-        reading: Reading,
-    ) -> impl Iterator<Item = &'a RowResult> + use<'a> {
-        self.rows()
-            .filter(move |row| row.declared.reading == reading && row.fills(table))
+    pub fn table(&self, table: &str, reading: Reading) -> impl Iterator<Item = &'a RowResult> {
+        self.filling(table)
+            .filter(move |row| row.declared.reading == reading)
+    }
+
+    /// The first row of an operation in a table; of both readings, the one as in the seed.
+    pub fn first(&self, table: &str, operation: &str) -> Option<&'a RowResult> {
+        let seed = self.table(table, Reading::AsInTheSeed);
+        let mut rows = seed.chain(self.table(table, Reading::OnTheDataset));
+        rows.find(|row| row.declared.operation == operation)
+    }
+
+    /// The mean time of an op of [that row](Self::first), in nanoseconds.
+    pub fn mean_ns(&self, table: &str, operation: &str) -> Option<f64> {
+        Some(self.first(table, operation)?.figures()?.mean_ns.value)
     }
 }

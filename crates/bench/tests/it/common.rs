@@ -1,23 +1,29 @@
 //! A toy page of two targets, in a temporary folder.
 #![allow(dead_code, reason = "each test file uses a part")]
 
-use bench::report::{Column, Page, Published, Section, TableSpec, View};
+use bench::report::Page;
 use bench::{
-    BoxError, Environment, Error, Floor, Op, Outcome, Profile, Reading, Row, RunId, Settings,
-    TableId, Target, TargetRun, measure,
+    BoxError, Environment, Error, Floor, Op, Outcome, Profile, Row, RunId, Settings, Target,
+    TargetRun, measure,
 };
 use criterion::Criterion;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use tempfile::TempDir;
 
-pub(crate) const TABLE: TableId = TableId("toy");
+pub(crate) const TABLE: &str = "toy";
 
 pub(crate) const PAGE: Page = Page {
     slug: "toy",
-    title: "Toys",
     targets: &["alpha", "beta"],
-    body: toy_body,
+    text: "\
+# Toys
+
+{{head}}
+
+{{seed toy: Operation | Throughput (ops/sec) | Allocations}}",
+    published: "{}",
+    parts: &[],
 };
 
 pub(crate) const FIRST: RunId = RunId {
@@ -28,17 +34,6 @@ pub(crate) const SECOND: RunId = RunId {
     started: 1_795_222_140,
     process: 11,
 };
-
-fn toy_body(view: &View<'_>) -> Vec<Section> {
-    let columns = &[Column::Operation, Column::Throughput, Column::Allocations];
-    let spec = TableSpec {
-        id: TABLE,
-        columns,
-        ours: &[],
-        published: Published::Nothing,
-    };
-    vec![Section::Table(spec.table(view, Reading::AsInTheSeed))]
-}
 
 /// Temporary folders for runs and reports.
 pub(crate) struct Folders {

@@ -219,7 +219,7 @@ fn each_revision_runs_its_own_code() {
 /// `compare --bench` finds the program of a target in this list.
 #[test]
 fn program_list_matches_benches_and_pages() {
-    let benches = Path::new(env!("CARGO_MANIFEST_DIR")).join("benches");
+    let benches = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../benches");
     for (program, targets) in PROGRAMS {
         let main = fs::read_to_string(benches.join(program).join("main.rs")).unwrap();
         assert_eq!(main.matches("declare").count(), targets.len(), "{program}");
@@ -232,7 +232,7 @@ fn program_list_matches_benches_and_pages() {
         .flat_map(|(_, targets)| *targets)
         .copied()
         .collect();
-    for page in bench::pages::all() {
+    for page in bench::pages::ALL {
         for target in page.targets {
             assert!(known.contains(target), "{} needs {target}", page.slug);
         }

@@ -1,11 +1,11 @@
 //! The page of the event store, its raw samples and a chart, from an invented run with round figures.
 //! `UPDATE_GOLDEN=1` rewrites the files; read the difference before you commit it.
 
-use bench::pages::local_postgresql::{self as page, PAGE};
+use bench::pages::LOCAL_POSTGRESQL as PAGE;
 use bench::report::{Rendered, render};
 use bench::{
     Bound, Declared, Figures, FloorFigures, Goal, Interval, Invocation, Measured, Profile, Reading,
-    RowResult, RunId, SampleFigures, TableId, TargetRun, VERSION,
+    RowResult, RunId, SampleFigures, TargetRun, VERSION,
 };
 use std::path::Path;
 
@@ -62,15 +62,9 @@ fn run() -> Vec<TargetRun> {
             1,
             100,
             Reading::AsInTheSeed,
-            &[page::QUERY, page::READ_MS],
+            &["query", "read_ms"],
         )],
-        "project" => vec![row(
-            "Project",
-            1,
-            100,
-            Reading::AsInTheSeed,
-            &[page::PROJECT],
-        )],
+        "project" => vec![row("Project", 1, 100, Reading::AsInTheSeed, &["project"])],
         "projection_limits" => vec![limited()],
         _ => Vec::new(),
     };
@@ -81,8 +75,8 @@ fn run() -> Vec<TargetRun> {
 }
 
 fn append_rows() -> Vec<RowResult> {
-    let both = [page::APPEND, page::APPEND_MS, page::COMPARISON];
-    let mut docker = row("Append", 1, 1, Reading::AsInTheSeed, &[page::COMPARISON]);
+    let both = ["append", "append_ms", "comparison"];
+    let mut docker = row("Append", 1, 1, Reading::AsInTheSeed, &["comparison"]);
     docker.declared.server = Some("Docker".to_owned());
     docker.id = docker.declared.id();
     docker.measured = Measured::Not {
@@ -100,7 +94,7 @@ fn append_rows() -> Vec<RowResult> {
 
 fn append_if_rows() -> Vec<RowResult> {
     let conflict = |variant: &str, reading| {
-        let mut row = row("AppendIf", 1, 1, reading, &[page::APPEND_IF_CONFLICT_MS]);
+        let mut row = row("AppendIf", 1, 1, reading, &["append_if_conflict_ms"]);
         row.declared.variant = Some(variant.to_owned());
         row.declared.conflict_events = 1;
         row.id = row.declared.id();
@@ -114,7 +108,7 @@ fn append_if_rows() -> Vec<RowResult> {
 }
 
 fn limited() -> RowResult {
-    let fills = [page::PROJECTION_LIMITS_MS];
+    let fills = ["projection_limits_ms"];
     let mut row = row("ProjectionLimits", 8, 100, Reading::OnTheDataset, &fills);
     if let Measured::Figures(figures) = &mut row.measured {
         (figures.success_rate, figures.refused_rate) = (0.625, 0.375);
@@ -127,7 +121,7 @@ fn row(
     concurrency: usize,
     events: u64,
     reading: Reading,
-    fills: &[TableId],
+    fills: &[&str],
 ) -> RowResult {
     let goal = |bound, peer: Option<&str>| Goal {
         bound,
@@ -144,7 +138,7 @@ fn row(
         variant: None,
         server: None,
         one_op: format!("{concurrency} × {operation} of {events}"),
-        fills: fills.iter().map(|table| table.0.to_owned()).collect(),
+        fills: fills.iter().map(|table| (*table).to_owned()).collect(),
         goals: vec![
             goal(
                 Bound::TimesFloor {

@@ -5,8 +5,8 @@ use bench::load::{
     Direct, DirectService, Exchange, Exchanges, HttpService, Load, LoadFigures, Ramp, Schedule,
     Stage,
 };
-use bench::report::{LIBRARY, LoadTable, Page, Section, View, goals_table};
-use bench::{BoxError, Error, Goal, Outcome, Row, TableId, Target, measure};
+use bench::report::{LIBRARY, Page};
+use bench::{BoxError, Error, Goal, Outcome, Row, Target, measure};
 use http_body_util::Full;
 use hyper::body::{Bytes, Incoming};
 use hyper::service::service_fn;
@@ -246,31 +246,24 @@ async fn connection_closed_by_server_is_reopened() {
     assert!(connections > 1);
 }
 
-const TABLE: TableId = TableId("loads");
-
 const PAGE: Page = Page {
     slug: "toy",
-    title: "Loads",
     targets: &["alpha"],
-    body,
-};
+    text: "\
+# Loads
 
-fn body(view: &View<'_>) -> Vec<Section> {
-    let table = LoadTable {
-        id: TABLE,
-        store: "Store",
-        published: None,
-    };
-    let mut sections = table.sections(view);
-    sections.push(Section::Table(goals_table(view)));
-    sections
-}
+{{loads loads: Store}}
+
+{{goals}}",
+    published: "{}",
+    parts: &[],
+};
 
 /// A load whose calls fail every second time, and the library's load without failures.
 fn declare(target: &mut Target) -> Result<(), BoxError> {
     let row = || {
         let row = Row::new("Ask", "none").concurrency(2);
-        row.one_op("a question").fills(TABLE)
+        row.one_op("a question").fills("loads")
     };
     let outcome = |number| match number % 2 {
         0 => Ok(Outcome::Success),
@@ -315,6 +308,7 @@ fn page_shows_load_next_to_library_and_its_failures() {
 fn smoke_run_ends_at_failed_call() {
     let folders = Folders::new();
     let mut settings = folders.settings(FIRST);
+    settings.pages = vec![PAGE];
     settings.profile = bench::Profile::smoke();
     let error = measure("alpha", settings, declare).unwrap_err();
     assert!(

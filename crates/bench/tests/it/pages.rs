@@ -1,7 +1,8 @@
 //! The conditions under which a run writes a page.
 
 use crate::common::{FIRST, Folders, PAGE, SECOND, TABLE, allocating, declare, yielding};
-use bench::report::{Table, View, floors_table, publish};
+use bench::pages::ALL;
+use bench::report::{Page, Published, Table, View, floors_table, publish, render};
 use bench::{
     Error, Expect, Facts, Floor, Measured, Op, Outcome, Row, RunId, TargetRun, Unavailable,
     VERSION, measure,
@@ -211,6 +212,78 @@ fn duplicate_row_is_refused_before_measuring() {
         Ok(())
     });
     assert!(matches!(error, Err(Error::DuplicateRow { id }) if id == "alpha/none/C1/E1"));
+}
+
+#[test]
+fn row_of_unknown_table_is_refused_before_measuring() {
+    let folders = Folders::new();
+    let error = measure("alpha", folders.settings(FIRST), |target| {
+        target.row(Row::new("lost", "none").fills("tyo"), &allocating());
+        Ok(())
+    });
+    let table = "tyo".to_owned();
+    assert!(matches!(error, Err(Error::UnknownTable { table: named, .. }) if named == table));
+}
+
+/// A mistake in a page would otherwise show at the end of a run of minutes.
+#[test]
+fn every_page_renders_and_shows_all_its_published_figures() {
+    let folders = Folders::new();
+    let mut run = folders.measure("alpha", folders.settings(FIRST)).unwrap();
+    run.rows.clear();
+    for page in &ALL {
+        let rendered = render(page, std::slice::from_ref(&run)).unwrap();
+        assert!(!rendered.markdown.contains("{{"), "{}", rendered.markdown);
+        let published: Published = serde_json::from_str(page.published).unwrap();
+        for name in published.keys() {
+            let is_part = page.parts.iter().any(|part| part.0 == name);
+            let is_shown = is_part || page.tables().any(|table| table == name);
+            assert!(is_shown, "{} does not show {name}", page.slug);
+        }
+    }
+}
+
+#[test]
+fn mistake_in_page_is_named() {
+    let folders = Folders::new();
+    let run = folders.measure("alpha", folders.settings(FIRST)).unwrap();
+    for (text, reason) in [
+        (
+            "{{seed toy: Operation | Speed}}",
+            "there is no column Speed",
+        ),
+        ("{{nothing}}", "it has no part nothing"),
+        ("{{two words}}", "{{two words}} has no meaning"),
+        ("a {{Latency of toy: alpha", "braces are not closed"),
+        ("a {{value}}", "it has no value value"),
+    ] {
+        let page = Page { text, ..PAGE };
+        let error = render(&page, std::slice::from_ref(&run)).unwrap_err();
+        assert_eq!(error.to_string(), format!("page toy: {reason}"));
+    }
+}
+
+#[test]
+fn published_row_without_measured_row_keeps_its_place_and_dataset() {
+    let folders = Folders::new();
+    let run = folders.measure("alpha", folders.settings(FIRST)).unwrap();
+    let page = Page {
+        text: "{{seed toy: Operation | Data = Dataset | Points = Events | Latency | Published}}",
+        published: r#"{"toy": {"machine": "M", "rows": [["Far", "1 series", 1, 1000, "9 ms"]]}}"#,
+        ..PAGE
+    };
+    let page = render(&page, &[run]).unwrap().markdown;
+    let far = "| Far | 1 series | 1,000 | not measured: no benchmark has this row | 9 ms |";
+    assert_eq!(page.lines().nth(2), Some(far), "{page}");
+}
+
+#[test]
+fn value_in_text_is_cell_of_row() {
+    let folders = Folders::new();
+    let run = folders.measure("alpha", folders.settings(FIRST)).unwrap();
+    let text = "Row {{Operation of toy: alpha}} is here, row beta {{Latency of toy: beta}}.";
+    let page = render(&Page { text, ..PAGE }, &[run]).unwrap().markdown;
+    assert_eq!(page, "Row alpha is here, row beta not measured.\n");
 }
 
 #[test]

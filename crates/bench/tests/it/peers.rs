@@ -1,7 +1,7 @@
 //! The page of the peers has the same columns for every row, even if a peer is missing.
 
 use crate::common::{FIRST, Folders, allocating, yielding};
-use bench::pages::peers::{PAGE, PEERS, QUERIES, WRITES};
+use bench::pages::PEERS;
 use bench::{Floor, Row, Settings, measure};
 use std::fs;
 
@@ -9,14 +9,14 @@ use std::fs;
 fn missing_peer_is_printed_in_its_columns() {
     let folders = Folders::new();
     let settings = Settings {
-        pages: vec![PAGE],
+        pages: vec![PEERS],
         ..folders.settings(FIRST)
     };
     let run = measure("peers", settings, |target| {
-        target.facts().set(PEERS[1], "missing here");
-        let peer = Floor::new(PEERS[0], "the same request", &yielding());
-        for table in [QUERIES, WRITES] {
-            let row = Row::new(table.0, "1 series")
+        target.facts().set("VictoriaMetrics", "missing here");
+        let peer = Floor::new("Prometheus", "the same request", &yielding());
+        for table in ["peers_queries", "peers_writes"] {
+            let row = Row::new(table, "1 series")
                 .on_the_dataset()
                 .events(5)
                 .fills(table)
@@ -37,8 +37,8 @@ fn missing_peer_is_printed_in_its_columns() {
         "{page}"
     );
     // Besides two times and a ratio, writes have a rate.
-    for (table, columns, missing) in [(QUERIES, 10, 3), (WRITES, 13, 4)] {
-        let start = format!("| {} |", table.0);
+    for (table, columns, missing) in [("peers_queries", 10, 3), ("peers_writes", 13, 4)] {
+        let start = format!("| {table} |");
         let row = page.lines().find(|line| line.starts_with(&start)).unwrap();
         let cells: Vec<&str> = row.trim_matches('|').split('|').map(str::trim).collect();
         assert_eq!(cells.len(), columns, "{row}");

@@ -1,7 +1,7 @@
 //! The requests of the published load scripts, which `benches/http` sends.
 
 #[allow(dead_code, reason = "the http benchmarks use the rest of it")]
-#[path = "../../benches/http/web_app/mod.rs"]
+#[path = "../../../../benches/http/web_app/mod.rs"]
 mod scripts;
 
 use std::collections::HashSet;
