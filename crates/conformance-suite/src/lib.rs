@@ -1,5 +1,13 @@
 #![doc = include_str!("../README.md")]
 
+mod callers;
+mod case;
 mod effort;
+pub mod held;
+mod random;
 
+pub use callers::at_once;
+pub use case::{Case, Run, run, runtime};
 pub use effort::{EFFORT, effort, effort_up_to, stride};
+pub use held::poll_once;
+pub use random::Random;

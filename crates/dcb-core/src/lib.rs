@@ -39,8 +39,6 @@ mod until;
 pub mod upcast;
 mod wait;
 
-#[cfg(feature = "conformance")]
-pub mod conformance;
 #[cfg(feature = "postgres")]
 pub mod postgres;
 #[cfg(feature = "sqlite")]

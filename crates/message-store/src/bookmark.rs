@@ -69,9 +69,13 @@ impl Bookmark {
     }
 
     /// Checks the history of a store. `found` is the id of the message at this position. All messages
-    /// after the head are missing; a message up to `last_deleted` may have been deleted on purpose.
-    #[cfg(any(feature = "conformance", feature = "postgres", feature = "sqlite"))]
-    pub(crate) fn check(
+    /// after the head are missing; a message up to `last_deleted` may have been deleted on purpose. Only
+    /// implementations of stores need this.
+    ///
+    /// # Errors
+    /// [`Error::PastReplaced`] if the store has another message there, or has lost it;
+    /// [`Error::AfterBeyondHead`] if the position is greater than both the head and `last_deleted`.
+    pub fn check(
         self,
         found: Option<Uuid>,
         head: Option<GlobalPosition>,

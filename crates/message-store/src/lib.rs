@@ -40,9 +40,6 @@ mod time;
 mod write;
 mod write_until_known;
 
-#[cfg(feature = "conformance")]
-pub mod conformance;
-
 #[cfg(feature = "sqlite")]
 pub mod sqlite;
 

@@ -1,7 +1,7 @@
 use uuid::Uuid;
 
-use crate::text::{check_size, invalid};
-use crate::{Error, Message, Problem, StreamWrite};
+use crate::text::{check, check_size, invalid};
+use crate::{Error, Message, Problem, StreamName, StreamWrite};
 
 /// Size limits for writes. Stores check them before anything else.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,6 +26,16 @@ impl Default for Limits {
 }
 
 impl Limits {
+    /// Checks the name of a consumer, which may be as long as the name of a stream. For use by store
+    /// implementations.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] with field `consumer` if the name is empty, too long or has a character that no
+    /// name may have.
+    pub fn check_consumer(name: &str) -> Result<(), Error> {
+        check(name, StreamName::MAX_BYTES).map_err(invalid("consumer"))
+    }
+
     /// Runs every check on a write to several streams that does not need to read the store. For use
     /// by store implementations.
     ///

@@ -40,12 +40,6 @@ pub(crate) fn malformed(reason: impl Into<String>) -> Problem {
     }
 }
 
-/// Validates a consumer's name.
-#[cfg(any(feature = "conformance", feature = "postgres", feature = "sqlite"))]
-pub(crate) fn check_consumer(name: &str) -> Result<(), Error> {
-    check(name, crate::StreamName::MAX_BYTES).map_err(invalid("consumer"))
-}
-
 /// The conversions of a checked text, besides `new` and `as_str`.
 macro_rules! text_conversions {
     ($text:ty) => {

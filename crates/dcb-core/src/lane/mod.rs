@@ -27,7 +27,7 @@
 //!   [`Lanes::TURN_LIMIT`].
 //! - A lane disappears when it has no members.
 //!
-//! Tested by `conformance/lanes.rs`.
+//! Tested by `lanes.rs` of `dcb-conformance`.
 
 mod drive;
 mod group;

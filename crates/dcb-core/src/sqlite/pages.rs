@@ -3,7 +3,7 @@
 //! The log up to a position never changes, so a position identifies a snapshot: every page ends at
 //! the head that the first page saw, and no transaction stays open between pages. The exception is
 //! `clear`, which empties the log; a later page then fails with [`Error::AfterBeyondHead`] if the
-//! log is still shorter than the snapshot, and with [`Error::PastReplaced`] if it has grown again. The conformance cases in `src/conformance/stream.rs` and
+//! log is still shorter than the snapshot, and with [`Error::PastReplaced`] if it has grown again. The conformance cases in `stream.rs` of `dcb-conformance` and
 //! `tests/it/backends/clearing.rs` fail without this.
 
 use std::ops::ControlFlow;

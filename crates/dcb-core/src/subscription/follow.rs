@@ -15,8 +15,8 @@ use crate::{Bookmark, Error, EventStore, Events, Query, ReadOptions, SequencedEv
 /// The read position has the id of the event there, so each read notices if the log was replaced.
 /// The loop marks the signal as seen before it reads: an append that commits after the read's
 /// snapshot is either announced after [`Notifications::mark_seen`] or found by the next poll. So a lost or
-/// duplicate announcement costs time, never an event. The conformance cases in
-/// `src/conformance/subscription.rs` and `tests/it/postgres/subscription/announced.rs` fail without
+/// duplicate announcement costs time, never an event. The cases of `dcb-conformance` in
+/// `subscription.rs` and `tests/it/postgres/subscription/announced.rs` fail without
 /// this.
 pub(super) fn follow<S>(
     store: S,

@@ -8,13 +8,13 @@ use crate::support::postgres::server;
 mod memory {
     use super::AnyStore;
 
-    dcb_core::conformance_suite!(async || AnyStore::open("memory:").await.unwrap());
+    dcb_conformance::suite!(async || AnyStore::open("memory:").await.unwrap());
 }
 
 mod sqlite {
     use super::AnyStore;
 
-    dcb_core::conformance_suite!(async || AnyStore::open("sqlite::memory:").await.unwrap());
+    dcb_conformance::suite!(async || AnyStore::open("sqlite::memory:").await.unwrap());
 }
 
 /// Appends through the URL and finds the event through a second store.

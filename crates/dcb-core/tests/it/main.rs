@@ -4,7 +4,6 @@
 mod any_store;
 mod append_until_known;
 mod backends;
-mod broken_stores;
 mod given_when_then;
 mod memory;
 mod metrics;

@@ -2,4 +2,4 @@
 
 use dcb_core::MemoryStore;
 
-dcb_core::conformance_suite!(async || MemoryStore::new());
+dcb_conformance::suite!(async || MemoryStore::new());

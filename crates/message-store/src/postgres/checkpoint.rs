@@ -3,12 +3,11 @@
 use super::PostgresStore;
 use super::read::number;
 use super::row;
-use crate::text::check_consumer;
 use crate::{Bookmark, Error};
 
 impl PostgresStore {
     pub(super) async fn read_checkpoint(&self, consumer: &str) -> Result<Option<Bookmark>, Error> {
-        check_consumer(consumer)?;
+        crate::Limits::check_consumer(consumer)?;
         let sql = &self.shared.statements.checkpoint;
         let statement = || sqlx::query(sql.clone()).bind(consumer);
         let rows = self.pools()?.primary.rows(statement).await?;
@@ -20,7 +19,7 @@ impl PostgresStore {
         consumer: &str,
         handled: Bookmark,
     ) -> Result<Bookmark, Error> {
-        check_consumer(consumer)?;
+        crate::Limits::check_consumer(consumer)?;
         let sql = &self.shared.statements.save_checkpoint;
         // `rows` may send the statement twice. That is safe, because the position never decreases.
         let statement = || {
@@ -34,7 +33,7 @@ impl PostgresStore {
     }
 
     pub(super) async fn remove_checkpoint(&self, consumer: &str) -> Result<bool, Error> {
-        check_consumer(consumer)?;
+        crate::Limits::check_consumer(consumer)?;
         let sql = &self.shared.statements.delete_checkpoint;
         let statement = sqlx::query(sql.clone()).bind(consumer);
         Ok(self.pools()?.primary.execute(statement).await? > 0)

@@ -18,7 +18,6 @@ use super::request::{Request, Ticket, Verdict};
 use super::retention::{self, Expiry};
 use super::writer::{TaskCommitter, ThreadCommitter, Writer};
 use super::{columns, health, import, list, place, read, statements};
-use crate::text::check_consumer;
 use crate::time::to_us;
 use crate::{
     Bookmark, Category, CategoryInfo, CategoryRead, Error, ExpectedVersion, GlobalPosition, Health,
@@ -320,7 +319,7 @@ impl BlockingSqliteStore {
     /// [`Error::Invalid`] with field `consumer` for an invalid name. [`Error::Unavailable`] or
     /// [`Error::Database`] if SQLite fails; [`Error::Closed`] after [`BlockingSqliteStore::close`].
     pub fn checkpoint(&self, consumer: &str) -> Result<Option<Bookmark>, Error> {
-        check_consumer(consumer)?;
+        crate::Limits::check_consumer(consumer)?;
         let saved = |connection: &_| place::checkpoint(connection, consumer);
         self.shared.read(saved)
     }
@@ -339,7 +338,7 @@ impl BlockingSqliteStore {
         consumer: &str,
         handled: impl Into<Bookmark>,
     ) -> Result<Bookmark, Error> {
-        check_consumer(consumer)?;
+        crate::Limits::check_consumer(consumer)?;
         let handled = handled.into();
         let writer = &self.shared.writer;
         writer.change(|connection| place::save_checkpoint(connection, consumer, handled))
@@ -354,7 +353,7 @@ impl BlockingSqliteStore {
     /// [`Error::OutcomeUnknown`] if SQLite fails; [`Error::Closed`] after
     /// [`BlockingSqliteStore::close`].
     pub fn delete_checkpoint(&self, consumer: &str) -> Result<bool, Error> {
-        check_consumer(consumer)?;
+        crate::Limits::check_consumer(consumer)?;
         self.shared.writer.change(|connection| {
             let deleted = connection.execute(statements::DELETE_CHECKPOINT, [consumer])?;
             Ok(deleted > 0)

@@ -1,13 +1,13 @@
 //! A store whose backend a URL chooses.
 
-use message_store::conformance::Json;
+use message_conformance::Json;
 use message_store::{AnyNamespaces, AnyStore, Error, MessageStore, Problem};
 
 use crate::namespaces::closed_store_is_reopened;
 use crate::support::postgres::fresh_database;
 use crate::support::write;
 
-message_store::conformance_suite!(
+message_conformance::suite!(
     async || AnyStore::open("memory:").await.unwrap(),
     Json::Bytes
 );

@@ -2,7 +2,6 @@
 
 mod any_store;
 mod metrics;
-mod model;
 mod namespaces;
 mod postgres;
 mod runner;

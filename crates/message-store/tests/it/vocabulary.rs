@@ -1,6 +1,6 @@
 //! Value types: validation, and equality of JSON.
 
-use message_store::conformance::NAMES;
+use message_conformance::NAMES;
 use message_store::{
     Bookmark, Category, ConsumerGroup, Error, ExpectedVersion, GlobalPosition, Message,
     NamespaceName, Position, Problem, StreamName, same_json,

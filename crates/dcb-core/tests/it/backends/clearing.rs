@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use conformance_suite::effort;
-use dcb_core::conformance::CALLERS;
+use dcb_conformance::CALLERS;
 use dcb_core::{Append, Command, Error, Position, Query, ReadOptions, SubscribeOptions, Tracking};
 use tokio::sync::watch;
 use uuid::Uuid;

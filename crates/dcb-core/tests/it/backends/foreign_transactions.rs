@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use dcb_core::conformance::CALLERS;
+use dcb_conformance::CALLERS;
 use dcb_core::{Error, ReadOptions};
 use tokio::sync::Barrier;
 

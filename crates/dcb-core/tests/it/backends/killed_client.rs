@@ -1,7 +1,7 @@
 //! A client process is killed.
 
 use conformance_suite::effort;
-use dcb_core::conformance::checker::{self, Ledger};
+use dcb_conformance::checker::{self, Ledger};
 
 use super::on_each_backend;
 use crate::support::backend::SharedStore;

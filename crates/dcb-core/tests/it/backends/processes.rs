@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use conformance_suite::effort;
-use dcb_core::conformance::{CALLERS, checker};
+use dcb_conformance::{CALLERS, checker};
 use dcb_core::{Bookmark, Query, ReadOptions, SequencedEvent};
 use tokio::sync::watch;
 

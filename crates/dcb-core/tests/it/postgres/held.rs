@@ -1,6 +1,6 @@
 //! Held calls of a store with a single read connection, so that any two reads need the same one.
 
-use dcb_core::conformance::{cases, run};
+use dcb_conformance::{cases, run};
 use dcb_core::postgres::PostgresStore;
 
 use crate::support::postgres::{connect, fresh_log};

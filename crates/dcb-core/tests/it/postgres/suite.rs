@@ -1,3 +1,3 @@
 //! The conformance suite on PostgreSQL.
 
-dcb_core::conformance_suite!(crate::support::postgres::fresh_store);
+dcb_conformance::suite!(crate::support::postgres::fresh_store);

@@ -4,17 +4,17 @@
 mod memory {
     use dcb_core::sqlite::{Config, SqliteStore};
 
-    dcb_core::conformance_suite!(async || SqliteStore::open(Config::memory()).await.unwrap());
+    dcb_conformance::suite!(async || SqliteStore::open(Config::memory()).await.unwrap());
 }
 
 mod file {
     use crate::support::sqlite::temporary::TemporaryStore;
 
-    dcb_core::conformance_suite!(TemporaryStore::open);
+    dcb_conformance::suite!(TemporaryStore::open);
 }
 
 mod indexing {
     use crate::support::sqlite::temporary::TemporaryStore;
 
-    dcb_core::conformance_suite!(|| TemporaryStore::with_keys_in_memory(5));
+    dcb_conformance::suite!(|| TemporaryStore::with_keys_in_memory(5));
 }

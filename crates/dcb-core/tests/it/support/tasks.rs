@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use dcb_core::conformance::checker::{self, Ledger, Workload};
+use dcb_conformance::checker::{self, Ledger, Workload};
 use dcb_core::{
     AppendCondition, Appended, Bookmark, DecisionModel, Error, Event, Position, Projector, Query,
 };

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use demo_server::Settings;
 use local_postgres::Durability;
-use message_store::conformance::{NAMES, NameParts};
+use message_conformance::{NAMES, NameParts};
 use serde_json::{Value, json};
 use uuid::Uuid;
 

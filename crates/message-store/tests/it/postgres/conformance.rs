@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use message_store::conformance::{Json, case_names, run};
+use message_conformance::{Json, case_names, run};
 use message_store::postgres::{Config, PostgresStore};
 
 use crate::support::postgres::{connect, server};
@@ -32,4 +32,4 @@ fn held_calls_delay_no_other_with_one_connection() {
     }
 }
 
-message_store::conformance_suite!(async || store().await, Json::Values);
+message_conformance::suite!(async || store().await, Json::Values);

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use conformance_suite::effort;
 use local_postgres::{Database, PgBouncer};
-use message_store::conformance::{Json, case_names, run};
+use message_conformance::{Json, case_names, run};
 use message_store::postgres::{Config, PostgresNamespaces, PostgresStore};
 use message_store::{
     Category, Error, ExpectedVersion, GlobalPosition, MessageStore as _, NamespaceName,
@@ -75,7 +75,7 @@ fn held_calls_delay_no_other_with_one_connection() {
     }
 }
 
-message_store::conformance_suite!(async || store().await, Json::Values);
+message_conformance::suite!(async || store().await, Json::Values);
 
 /// The store checks expected versions correctly even if clients share sessions and the default
 /// isolation level is not READ COMMITTED.

@@ -3,7 +3,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Once;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use message_store::conformance::Json;
+use message_conformance::Json;
 use message_store::sqlite::{Config, SqliteStore};
 
 /// A new folder for each store. A store of the suite may outlive its test, so the folders are
@@ -25,4 +25,4 @@ async fn store() -> SqliteStore {
     SqliteStore::open(Config::file(path)).await.unwrap()
 }
 
-message_store::conformance_suite!(store, Json::Bytes);
+message_conformance::suite!(store, Json::Bytes);

@@ -1,8 +1,8 @@
-use message_store::conformance::Json;
+use message_conformance::Json;
 use message_store::sqlite::{Config, SqliteStore};
 
 async fn store() -> SqliteStore {
     SqliteStore::open(Config::memory()).await.unwrap()
 }
 
-message_store::conformance_suite!(store, Json::Bytes);
+message_conformance::suite!(store, Json::Bytes);

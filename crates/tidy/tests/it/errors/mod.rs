@@ -21,7 +21,7 @@ const LEFT_OUT: [&str; 5] = [
     // The author of a benchmark meets them.
     "bench/",
     // Faults that the checker of the conformance suite finds in a store.
-    "dcb-core/src/conformance/",
+    "dcb-conformance/",
     // Lines for an operator, which say what to do themselves.
     "demo-server/",
     // Sources of the stores' errors, whose rows say what to do.

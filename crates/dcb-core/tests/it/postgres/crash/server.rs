@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use conformance_suite::effort;
+use dcb_conformance::checker::{self, Ledger, Workload};
 use dcb_core::EventStore as _;
-use dcb_core::conformance::checker::{self, Ledger, Workload};
 use dcb_core::postgres::PostgresStore;
 use local_postgres::Durability;
 

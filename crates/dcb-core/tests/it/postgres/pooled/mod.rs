@@ -4,7 +4,7 @@
 mod defaults;
 mod sharing;
 
-use dcb_core::conformance::{cases, run};
+use dcb_conformance::{cases, run};
 use dcb_core::postgres::{Config, PostgresStore};
 use local_postgres::{Database, PgBouncer};
 use tokio::sync::OnceCell;
@@ -67,4 +67,4 @@ fn held_calls_delay_no_other_with_one_connection() {
     }
 }
 
-dcb_core::conformance_suite!(fresh_store);
+dcb_conformance::suite!(fresh_store);

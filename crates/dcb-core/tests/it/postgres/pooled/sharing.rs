@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use conformance_suite::effort;
-use dcb_core::conformance::checker::{self, Workload};
+use dcb_conformance::checker::{self, Workload};
 use dcb_core::{EventStore as _, Query, SubscribeOptions};
 use tokio::time::{sleep, timeout};
 

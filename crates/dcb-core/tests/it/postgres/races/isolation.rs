@@ -1,8 +1,8 @@
 //! Databases whose default isolation is stricter than READ COMMITTED.
 
 use conformance_suite::effort;
+use dcb_conformance::CALLERS;
 use dcb_core::EventStore as _;
-use dcb_core::conformance::CALLERS;
 use dcb_core::postgres::PostgresStore;
 use local_postgres::Database;
 

@@ -1,8 +1,8 @@
 //! Processes on the same log are killed.
 
 use conformance_suite::effort;
+use dcb_conformance::checker::{self, Ledger};
 use dcb_core::EventStore as _;
-use dcb_core::conformance::checker::{self, Ledger};
 use dcb_core::sqlite::SqliteStore;
 
 use crate::support::events::{head, tagged, whole_log};

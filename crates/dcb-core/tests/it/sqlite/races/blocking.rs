@@ -3,7 +3,7 @@
 use std::thread;
 
 use conformance_suite::effort;
-use dcb_core::conformance::CALLERS;
+use dcb_conformance::CALLERS;
 use dcb_core::sqlite::{BlockingSqliteStore, Config};
 use dcb_core::{
     AppendCondition, Bookmark, Decided, DecisionModel, Error, Event, EventStore as _, Position,

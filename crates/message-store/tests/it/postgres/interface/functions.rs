@@ -1,6 +1,6 @@
 //! The functions on names.
 
-use message_store::conformance::{NAMES, NameParts};
+use message_conformance::{NAMES, NameParts};
 use message_store::{
     Category, CategoryRead, ExpectedVersion, MessageStore, Position, StreamName, StreamRead,
     hash_64,

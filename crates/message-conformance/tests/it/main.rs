@@ -1,0 +1,3 @@
+//! The tests of the suite itself.
+
+mod model;
