@@ -1,13 +1,13 @@
 //! An append is atomic and assigns dense positions.
 
-use conformance_suite::assert_refused;
 use std::collections::HashSet;
 use std::time::UNIX_EPOCH;
 
+use conformance_suite::assert_refused;
+use dcb_core::{AppendCondition, Error, EventStore, Limits, Query};
 use uuid::Uuid;
 
 use super::fixture::{at, head, log, many, positions, tag, tagged};
-use dcb_core::{AppendCondition, Error, EventStore, Limits, Query};
 
 pub(super) async fn empty_log_has_no_head(store: &impl EventStore) {
     assert_eq!(store.head().await.unwrap(), None);

@@ -1,16 +1,16 @@
 //! Bookmarks of events that are not in the log: it was restored, failed over or emptied, or the
 //! bookmark is of another log.
 
-use conformance_suite::assert_refused;
 use std::sync::Arc;
 
-use uuid::Uuid;
-
-use super::fixture::{at, head, many, positions, tag, tagged};
+use conformance_suite::assert_refused;
 use dcb_core::{
     Append, AppendCondition, Bookmark, DecisionModel, Error, EventStore, Projected, Projector,
     Query, ReadOptions, SequencedEvent, SubscribeOptions, Tracking,
 };
+use uuid::Uuid;
+
+use super::fixture::{at, head, many, positions, tag, tagged};
 
 /// No event has this id.
 const LOST: Uuid = Uuid::max();

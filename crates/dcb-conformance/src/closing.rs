@@ -1,6 +1,7 @@
-use super::fixture::{tag, tagged};
 use conformance_suite::assert_refused;
 use dcb_core::{Error, EventStore, Query, ReadOptions};
+
+use super::fixture::{tag, tagged};
 
 pub(super) async fn closed_store_refuses_every_call(store: &impl EventStore) {
     store.append(tagged(&["a"])).await.unwrap();

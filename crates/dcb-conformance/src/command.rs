@@ -1,15 +1,15 @@
 //! A command is stored by the commit that stores its events.
 
-use conformance_suite::assert_refused;
 use std::sync::Arc;
 
-use super::CALLERS;
-use super::fixture::{at, head, log, many, tag, tagged};
-use conformance_suite::at_once;
+use conformance_suite::{assert_refused, at_once};
 use dcb_core::{
     Append, AppendCondition, Bookmark, Command, CommandExecutor, Error, EventStore, EventType,
     RecordedCommand,
 };
+
+use super::CALLERS;
+use super::fixture::{at, head, log, many, tag, tagged};
 
 fn command(command_type: &str) -> Command {
     let command = Command::builder(command_type).data(command_type);

@@ -1,8 +1,9 @@
 //! A condition refuses an append if any event after `after` matches the query.
 
-use super::fixture::{at, event, head, many, query, tag, tagged};
 use conformance_suite::assert_refused;
 use dcb_core::{AppendCondition, Bookmark, Error, EventStore, Position, Query, QueryItem, Tag};
+
+use super::fixture::{at, event, head, many, query, tag, tagged};
 
 /// Asserts that an append under this condition conflicts with the event at `position`.
 async fn assert_conflict(store: &impl EventStore, condition: AppendCondition, position: u64) {

@@ -2,13 +2,13 @@
 //! event of the log that violates a condition, and the first condition that this event violates.
 
 use conformance_suite::assert_refused;
-use uuid::Uuid;
-
-use super::fixture::{at, head, many, tag, tagged};
 use dcb_core::{
     Append, AppendCondition, Bookmark, DecisionModel, Error, EventStore, Limits, Problem,
     Projector, Query, QueryItem, Tag, Tracking,
 };
+use uuid::Uuid;
+
+use super::fixture::{at, head, many, tag, tagged};
 
 fn unless(name: &str) -> AppendCondition {
     AppendCondition::fail_if(tag(name))

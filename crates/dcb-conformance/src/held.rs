@@ -5,12 +5,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use conformance_suite::held::{self, Call, HELD, call_each};
-
-use super::fixture::{at, head, log, tag, tagged};
 use dcb_core::{
     Append, AppendCondition, Command, DecisionModel, Error, Event, EventStore, Projector, Query,
     ReadOptions, SubscribeOptions, Tracking,
 };
+
+use super::fixture::{at, head, log, tag, tagged};
 
 /// One call of each kind, by name. The log has at least one event.
 fn calls<S: EventStore + 'static>(store: &Arc<S>) -> Vec<Call<Error>> {

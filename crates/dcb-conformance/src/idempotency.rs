@@ -1,14 +1,14 @@
 //! Ids are unique in the log, and a repeated append gets the answer of the first.
 
-use conformance_suite::assert_refused;
 use std::time::Duration;
 
+use conformance_suite::assert_refused;
+use dcb_core::{Append, AppendCondition, Error, Event, EventStore, Position, Tracking};
 use futures_util::poll;
 use tokio::time::sleep;
 use uuid::Uuid;
 
 use super::fixture::{at, event, head, log, read, tag, tagged};
-use dcb_core::{Append, AppendCondition, Error, Event, EventStore, Position, Tracking};
 
 fn id(number: u128) -> Uuid {
     Uuid::from_u128(number)

@@ -5,6 +5,10 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
+use conformance_suite::at_once;
+use dcb_core::{
+    Append, Command, CommandExecutor, DecisionModel, Error, Event, EventStore, Projector,
+};
 use futures_util::future::{join, join_all};
 use futures_util::{FutureExt as _, poll};
 use tokio::sync::oneshot;
@@ -12,10 +16,6 @@ use tokio::sync::oneshot;
 use super::CALLERS;
 use super::checker::{self, Workload};
 use super::fixture::{Refusal, at, head, log, positions, read, tag, tagged};
-use conformance_suite::at_once;
-use dcb_core::{
-    Append, Command, CommandExecutor, DecisionModel, Error, Event, EventStore, Projector,
-};
 
 /// A decision that depends on the number of seats taken.
 fn seats_taken() -> DecisionModel<Projector<u64>> {

@@ -1,10 +1,10 @@
 //! If an append breaks two rules, every store reports the same one.
 
 use conformance_suite::assert_refused;
+use dcb_core::{Append, AppendCondition, Error, Event, EventStore, Limits, Tracking};
 use uuid::Uuid;
 
 use super::fixture::{at, tag, tagged};
-use dcb_core::{Append, AppendCondition, Error, Event, EventStore, Limits, Tracking};
 
 fn with_id(number: u128) -> Event {
     tagged(&["a"]).with_id(Uuid::from_u128(number))

@@ -1,15 +1,16 @@
 //! A projection folds the events of one snapshot, and its condition guards the events it depends
 //! on.
 
-use conformance_suite::assert_refused;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::fixture::{at, event, head, log, many, query, tag, tagged};
+use conformance_suite::assert_refused;
 use dcb_core::{
     Append, AppendCondition, Bookmark, Command, CommandExecutor, DecisionModel, Error, Event,
     EventStore, Problem, Projected, Projector, Query,
 };
+
+use super::fixture::{at, event, head, log, many, query, tag, tagged};
 
 pub(super) async fn empty_log_gives_initial_state(store: &impl EventStore) {
     let projected = store

@@ -1,19 +1,18 @@
 //! Guarantees that must hold under any number of concurrent callers.
 
-use conformance_suite::assert_refused;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use conformance_suite::{assert_refused, at_once};
+use dcb_core::{
+    AppendCondition, Appended, Bookmark, DecisionModel, Error, Event, EventStore, Position,
+    Projector, Query, ReadOptions, SequencedEvent,
+};
 use uuid::Uuid;
 
 use super::CALLERS;
 use super::checker::{self, Workload};
 use super::fixture::{at, head, log, many, positions, read, tag, tagged};
-use conformance_suite::at_once;
-use dcb_core::{
-    AppendCondition, Appended, Bookmark, DecisionModel, Error, Event, EventStore, Position,
-    Projector, Query, ReadOptions, SequencedEvent,
-};
 
 /// Asserts that exactly one append succeeded and the others conflict with it.
 fn assert_one_winner(answers: &[Result<Appended, Error>]) {

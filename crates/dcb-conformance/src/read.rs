@@ -1,8 +1,9 @@
 //! The options of a read, alone and combined.
 
-use super::fixture::{at, event, head, log, many, positions, query, read, tag, tagged};
 use conformance_suite::assert_refused;
 use dcb_core::{Bookmark, Error, Event, EventStore, Position, Query, ReadOptions, SequencedEvent};
+
+use super::fixture::{at, event, head, log, many, positions, query, read, tag, tagged};
 
 /// The events that a read of `log` must return: applies order, `after`, `from`, query and limit in
 /// turn.

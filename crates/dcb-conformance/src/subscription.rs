@@ -1,19 +1,18 @@
 //! Subscriptions yield existing events, then new events, each once and in order.
 
-use conformance_suite::assert_refused;
 use std::sync::Arc;
 use std::time::Duration;
 
+use conformance_suite::{assert_refused, at_once};
+use dcb_core::{
+    Bookmark, Error, EventStore, Position, Query, ReadOptions, SequencedEvent, SubscribeOptions,
+    Subscription,
+};
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep, timeout};
 
 use super::CALLERS;
 use super::fixture::{at, head, log, many, positions, read, tag, tagged};
-use conformance_suite::at_once;
-use dcb_core::{
-    Bookmark, Error, EventStore, Position, Query, ReadOptions, SequencedEvent, SubscribeOptions,
-    Subscription,
-};
 
 /// Longer than any step takes. Only a failing case waits this long.
 const TIMEOUT: Duration = Duration::from_secs(10);

@@ -1,12 +1,12 @@
 //! An append may record the upstream position that it was derived from.
 
-use conformance_suite::assert_refused;
 use std::sync::Arc;
+
+use conformance_suite::{assert_refused, at_once};
+use dcb_core::{Append, AppendCondition, Appended, Error, Event, EventStore, Tracking};
 
 use super::CALLERS;
 use super::fixture::{head, tag, tagged};
-use conformance_suite::at_once;
-use dcb_core::{Append, AppendCondition, Appended, Error, Event, EventStore, Tracking};
 
 async fn track(
     store: &impl EventStore,

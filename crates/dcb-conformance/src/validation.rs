@@ -1,10 +1,11 @@
 //! Invalid input is refused with the name of the field, and nothing is written.
 
-use super::fixture::{head, many};
 use conformance_suite::assert_refused;
 use dcb_core::{
     Error, Event, EventStore, EventType, Limits, Position, Problem, Query, Tag, Tracking,
 };
+
+use super::fixture::{head, many};
 
 pub(super) async fn empty_append_is_refused(store: &impl EventStore) {
     assert_refused!(

@@ -1,9 +1,9 @@
 use conformance_suite::assert_refused;
+use message_store::{Bookmark, Error, MessageStore};
 use uuid::Uuid;
 
 use super::Subject;
 use super::fixture::global;
-use message_store::{Bookmark, Error, MessageStore};
 
 fn at(position: u64) -> Bookmark {
     global(position).into()

@@ -1,7 +1,8 @@
-use super::Subject;
-use super::fixture::{ANY, fill, global, message, name, position_at};
 use conformance_suite::assert_refused;
 use message_store::{CategoryRead, Error, MessageStore, StreamRead};
+
+use super::Subject;
+use super::fixture::{ANY, fill, global, message, name, position_at};
 
 pub(super) async fn closed_store_refuses_every_call(store: &Subject<impl MessageStore>) {
     let account = name("account-1");

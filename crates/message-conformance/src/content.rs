@@ -1,12 +1,12 @@
 use conformance_suite::assert_refused;
-use uuid::Uuid;
-
-use super::fixture::{ANY, message, name, stream, write};
-use super::{Json, Subject};
 use message_store::{
     Error, GlobalPosition, Message, MessageStore, Position, Problem, RecordedMessage,
     RecordedParts, StreamWrite, ndjson, same_json,
 };
+use uuid::Uuid;
+
+use super::fixture::{ANY, message, name, stream, write};
+use super::{Json, Subject};
 
 fn with(data: &str, metadata: Option<&str>) -> Message {
     let builder = Message::builder("Happened").data_json(data);

@@ -5,13 +5,13 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use conformance_suite::held::{self, Call};
-
-use super::Subject;
-use super::fixture::{ANY, category, fill, global, message, messages, name, position_at, stream};
 use message_store::{
     CategoryRead, ConsumerGroup, Error, ListStreams, MessageStore, StreamRead, StreamWrite,
     SubscribeOptions,
 };
+
+use super::Subject;
+use super::fixture::{ANY, category, fill, global, message, messages, name, position_at, stream};
 
 /// One call of each kind, by name. The stream `account-1` has messages.
 fn calls<S: MessageStore + 'static>(store: &Arc<S>) -> Vec<Call<Error>> {

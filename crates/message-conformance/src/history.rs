@@ -3,17 +3,15 @@
 use std::fmt::Debug;
 use std::time::{Duration, SystemTime};
 
-use uuid::Uuid;
-
-use conformance_suite::{Random, effort};
-
-use super::{Json, Model};
-use conformance_suite::runtime;
+use conformance_suite::{Random, effort, runtime};
 use message_store::{
     Bookmark, Category, CategoryRead, ConsumerGroup, Error, ExpectedVersion, GlobalPosition,
     ListStreams, Message, MessageStore, Position, RecordedMessage, StreamName, StreamRead,
     StreamWrite, same_json,
 };
+use uuid::Uuid;
+
+use super::{Json, Model};
 
 const STREAMS: [&str; 10] = [
     "a-1", "a-2", "a-1+2", "a:x-1", "b-1", "b-2", "ab-1", "a", "a-", "-1",

@@ -1,13 +1,12 @@
-use conformance_suite::assert_refused;
 use std::time::Duration;
 
+use conformance_suite::{assert_refused, poll_once};
+use message_store::{Error, Message, MessageStore, StreamWrite};
 use tokio::time::sleep;
 use uuid::Uuid;
 
 use super::Subject;
 use super::fixture::{ANY, NO_STREAM, all, exactly, fill, message, name, stream, write};
-use conformance_suite::poll_once;
-use message_store::{Error, Message, MessageStore, StreamWrite};
 
 fn numbered(id: u128) -> Message {
     message(id as u64).with_id(Uuid::from_u128(id))

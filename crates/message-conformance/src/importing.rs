@@ -1,9 +1,9 @@
 use conformance_suite::assert_refused;
+use message_store::{Error, MessageStore, RecordedMessage, RecordedParts};
 use uuid::Uuid;
 
 use super::Subject;
 use super::fixture::{all, fill, global, message, name, position_at, positions, stream, write};
-use message_store::{Error, MessageStore, RecordedMessage, RecordedParts};
 
 /// A message with this stream, position and global position. The id is derived from the global
 /// position.

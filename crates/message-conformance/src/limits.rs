@@ -1,7 +1,8 @@
-use super::Subject;
-use super::fixture::{ANY, all, fill, message, messages, name, stream, write};
 use conformance_suite::assert_refused;
 use message_store::{Error, Message, MessageStore, Problem, StreamWrite};
+
+use super::Subject;
+use super::fixture::{ANY, all, fill, message, messages, name, stream, write};
 
 fn message_of_size(bytes: usize) -> Message {
     let text = "x".repeat(bytes - "Happened\"\"".len());

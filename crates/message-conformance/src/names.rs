@@ -1,9 +1,10 @@
+use conformance_suite::assert_refused;
+use message_store::{Category, CategoryRead, Error, Message, MessageStore, Problem, StreamName};
+
 use super::Subject;
 use super::fixture::{
     ANY, all, category, fill, message, name, names, positions, read, stream, write,
 };
-use conformance_suite::assert_refused;
-use message_store::{Category, CategoryRead, Error, Message, MessageStore, Problem, StreamName};
 
 /// Names that careless code splits, quotes or matches as patterns.
 const ODD: [&str; 19] = [

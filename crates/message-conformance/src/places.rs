@@ -1,16 +1,16 @@
 //! The place of a reader: the last message that it has handled.
 
-use conformance_suite::assert_refused;
 use std::sync::Arc;
 
-use uuid::Uuid;
-
-use super::Subject;
-use super::fixture::{category, fill, global, message, name, numbers, position_at, stream, write};
+use conformance_suite::assert_refused;
 use message_store::{
     Bookmark, Category, CategoryRead, ConsumerGroup, Error, GlobalPosition, MessageStore, Start,
     StreamRead, SubscribeOptions, Subscription,
 };
+use uuid::Uuid;
+
+use super::Subject;
+use super::fixture::{category, fill, global, message, name, numbers, position_at, stream, write};
 
 fn alone() -> ConsumerGroup {
     ConsumerGroup::new(0, 1).expect("the group is valid")

@@ -2,17 +2,16 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use conformance_suite::effort;
+use message_store::{
+    CategoryRead, Error, GlobalPosition, MessageStore, RecordedMessage, StreamWrite,
+};
 use tokio::task::JoinSet;
 use uuid::Uuid;
 
+use super::Subject;
 use super::fixture::{
     ANY, all, category, exactly, fill, message, messages, name, numbers, positions, stream,
-};
-use conformance_suite::effort;
-
-use super::Subject;
-use message_store::{
-    CategoryRead, Error, GlobalPosition, MessageStore, RecordedMessage, StreamWrite,
 };
 
 const WRITERS: u64 = 16;

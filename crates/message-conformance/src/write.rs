@@ -1,6 +1,7 @@
-use conformance_suite::assert_refused;
 use std::time::{Duration, SystemTime};
 
+use conformance_suite::assert_refused;
+use message_store::{Error, ExpectedVersion, MessageStore};
 use uuid::Uuid;
 
 use super::Subject;
@@ -8,7 +9,6 @@ use super::fixture::{
     ANY, NO_STREAM, all, exactly, fill, message, messages, name, numbers, position_at, positions,
     stream, write,
 };
-use message_store::{Error, ExpectedVersion, MessageStore};
 
 pub(super) async fn stream_positions_are_dense_from_zero(store: &Subject<impl MessageStore>) {
     for expected in 0..5 {

@@ -1,7 +1,8 @@
-use super::Subject;
-use super::fixture::{NO_STREAM, all, exactly, fill, message, messages, name, numbers, stream};
 use conformance_suite::assert_refused;
 use message_store::{Error, MessageStore, StreamWrite};
+
+use super::Subject;
+use super::fixture::{NO_STREAM, all, exactly, fill, message, messages, name, numbers, stream};
 
 pub(super) async fn several_streams_are_written_together(store: &Subject<impl MessageStore>) {
     fill(&**store, "b-1", 2).await;

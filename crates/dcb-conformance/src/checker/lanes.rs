@@ -3,6 +3,8 @@
 use std::panic::AssertUnwindSafe;
 use std::time::Duration;
 
+use conformance_suite::Random;
+use dcb_core::{Decided, DecisionModel, Error, Event, EventStore, Projector};
 use futures_util::FutureExt as _;
 use tokio::time::timeout;
 use uuid::Uuid;
@@ -10,8 +12,6 @@ use uuid::Uuid;
 use super::worker::{Workload, boundary, events};
 use super::{Acknowledged, Boundary, Count, Failed, Ledger};
 use crate::fixture::panic_silently;
-use conformance_suite::Random;
-use dcb_core::{Decided, DecisionModel, Error, Event, EventStore, Projector};
 
 /// The number of different boundaries.
 const BOUNDARIES: u64 = 4;

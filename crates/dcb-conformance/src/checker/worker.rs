@@ -1,10 +1,10 @@
 //! The decisions of one worker.
 
+use conformance_suite::Random;
+use dcb_core::{AppendCondition, Appended, Error, Event, EventStore, Projector};
 use uuid::Uuid;
 
 use super::{Acknowledged, Boundary, Count, Decision, Failed, Ledger, MARK};
-use conformance_suite::Random;
-use dcb_core::{AppendCondition, Appended, Error, Event, EventStore, Projector};
 
 const TYPES: [&str; 2] = ["Opened", "Closed"];
 /// Tags that many decisions share.

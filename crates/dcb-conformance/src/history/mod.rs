@@ -5,13 +5,11 @@ mod steps;
 
 use std::fmt::Debug;
 
+use conformance_suite::{effort, runtime};
+use dcb_core::{Error, EventStore, MemoryStore, Position, Projector, Query, SequencedEvent};
 use uuid::Uuid;
 
 use self::steps::{Step, Steps};
-use conformance_suite::effort;
-
-use conformance_suite::runtime;
-use dcb_core::{Error, EventStore, MemoryStore, Position, Projector, Query, SequencedEvent};
 
 /// The number of calls in a history.
 const STEPS: usize = 60;

@@ -1,12 +1,11 @@
 //! The random calls of a history.
 
-use uuid::Uuid;
-
 use conformance_suite::Random;
 use dcb_core::{
     Append, AppendCondition, Bookmark, Event, EventType, Position, Query, QueryItem, ReadOptions,
     Tag, Tracking,
 };
+use uuid::Uuid;
 
 // The lists are short, so that queries often match events and sources often repeat.
 const TYPES: [&str; 3] = ["A", "B", "C c"];
