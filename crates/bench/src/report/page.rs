@@ -55,9 +55,10 @@ pub struct Rendered {
 }
 
 impl Page {
-    /// The names of its tables, which rows fill.
-    pub fn tables(&self) -> impl Iterator<Item = &'static str> {
-        template::tables(self.text)
+    /// The names of its tables, which rows fill. A part that shows a table has the table's name.
+    pub fn tables(&self) -> impl Iterator<Item = &'static str> + use<> {
+        let parts = self.parts.iter().map(|part| part.0);
+        template::tables(self.text).chain(parts)
     }
 
     pub(super) fn wrong(&self, reason: impl Into<String>) -> Error {
