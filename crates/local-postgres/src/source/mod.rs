@@ -25,7 +25,6 @@ pub(crate) enum Server {
     Foreign,
     Process(Box<Postmaster>),
     /// Held only because its drop removes the container.
-    #[cfg(feature = "container")]
     Container(#[expect(dead_code, reason = "held for its drop")] container::Container),
 }
 
