@@ -2,6 +2,8 @@
 
 use std::error::Error;
 
+use futures_util::future::BoxFuture;
+
 use crate::health;
 use crate::schemas::SchemaCommand;
 use crate::series_files::SeriesCommand;
@@ -28,11 +30,13 @@ impl Command {
     /// Files: there is no such folder, a server uses it, or it can't be read or written. Schemas:
     /// no database is named, it can't be reached, or its schemas are not as installed. Health: the
     /// server does not answer.
-    pub async fn run(self, settings: &Settings) -> Result<String, Box<dyn Error>> {
-        match self {
-            Self::Series(command) => command.run(settings),
-            Self::Health => health::ask(settings),
-            Self::Schema(command) => command.run(settings).await,
-        }
+    pub fn run(self, settings: &Settings) -> BoxFuture<'_, Result<String, Box<dyn Error>>> {
+        Box::pin(async move {
+            match self {
+                Self::Series(command) => command.run(settings),
+                Self::Health => health::ask(settings),
+                Self::Schema(command) => command.run(settings).await,
+            }
+        })
     }
 }

@@ -3,6 +3,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures_util::future::BoxFuture;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::conn::auto::Builder;
 use hyper_util::server::graceful::GracefulShutdown;
@@ -41,7 +42,12 @@ impl Server {
     /// # Errors
     /// [`OpenError`] if the settings contradict each other, another server uses the data folder, a
     /// store can't be opened, or the address can't be bound.
-    pub async fn start(settings: Settings) -> Result<Self, OpenError> {
+    // Boxed, so that this crate compiles the opening of the stores once, and not each program.
+    pub fn start(settings: Settings) -> BoxFuture<'static, Result<Self, OpenError>> {
+        Box::pin(Self::open(settings))
+    }
+
+    async fn open(settings: Settings) -> Result<Self, OpenError> {
         App::check(&settings)?;
         // The address comes first, so that a start that fails because of it makes no files.
         let address = settings.address();
@@ -82,7 +88,11 @@ impl Server {
 
     /// Stops accepting connections, finishes requests in progress, ends subscriptions and closes
     /// the stores.
-    pub async fn stop(self) {
+    pub fn stop(self) -> BoxFuture<'static, ()> {
+        Box::pin(self.end())
+    }
+
+    async fn end(self) {
         self.stopping.send_replace(true);
         // The tasks use the stores, so they end before the stores close.
         for task in [self.serving].into_iter().chain(self.watching) {
