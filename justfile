@@ -7,6 +7,7 @@ default:
 # Format, lint, document: the checks before the tests.
 check:
     cargo fmt --all --check
+    cargo run -q -p tidy --bin prose
     cargo clippy --workspace --all-targets --all-features -- -D warnings
     RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --all-features
 

@@ -3,7 +3,7 @@
 //!
 //! [`errors`] lists the error types of the crates and the rows of their table, [`prose`] extracts
 //! comments and Markdown from a file, [`phrases`] finds the wordings that make a reader stop, and
-//! [`workspace`] lists the files. The tests of this crate run the checks.
+//! [`workspace`] lists the files. The command `prose` checks the wording, the tests the rest.
 
 pub mod errors;
 pub mod phrases;

@@ -6,7 +6,7 @@ use std::process::{Command, Output};
 use tempfile::TempDir;
 use unmet::{Run, VARIABLE, need};
 
-/// A copy of this executable where cargo would put it, so that it has a list of its own.
+/// A copy of this executable where cargo would put it, so that it has its own list.
 struct Copy {
     folder: TempDir,
 }

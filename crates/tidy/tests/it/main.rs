@@ -3,5 +3,4 @@
 mod errors;
 mod events;
 mod map;
-mod prose;
 mod results;
