@@ -294,7 +294,8 @@ fn answer_all_but_posts(mut connection: TcpStream) {
     let mut request = [0; 4096];
     while let Ok(length @ 1..) = connection.read(&mut request) {
         if !request[..length].starts_with(b"POST") {
-            let answer = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{}";
+            let answer =
+                b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{}";
             connection.write_all(answer).expect("it reads the answer");
         }
     }
