@@ -12,7 +12,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use dcb_core::{
     Append, AppendCondition, Appended, Bookmark, Error, Event, EventStore, EventStream, Health,
-    Limits, Position, ProjectionLimit, Query, ReadOptions, RecordedCommand, SequencedEvent, Stats,
+    Limits, Position, ProjectionLimit, Query, ReadOptions, RecordedCommand, SequencedEvent,
 };
 use uuid::Uuid;
 
@@ -215,23 +215,6 @@ impl EventStore for ToyStore {
         Ok(EventStream::new(head, stream))
     }
 
-    async fn head(&self) -> Result<Option<Position>, Error> {
-        Ok(self.log()?.head())
-    }
-
-    async fn count(&self, query: &Query) -> Result<u64, Error> {
-        Ok(self
-            .log()?
-            .events
-            .iter()
-            .filter(|event| query.matches(event))
-            .count() as u64)
-    }
-
-    async fn exists(&self, query: &Query) -> Result<bool, Error> {
-        Ok(self.log()?.events.iter().any(|event| query.matches(event)))
-    }
-
     async fn tracked(&self, source: &str) -> Result<Option<u64>, Error> {
         Ok(self.log()?.tracked.get(source).copied())
     }
@@ -254,10 +237,6 @@ impl EventStore for ToyStore {
     async fn health(&self) -> Result<Health, Error> {
         let _open = self.log()?;
         Ok(Health::new("toy", "1", Vec::new(), false))
-    }
-
-    fn stats(&self) -> Stats {
-        Stats::default()
     }
 
     async fn close(&self) {

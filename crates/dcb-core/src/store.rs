@@ -180,6 +180,9 @@ impl Appended {
 ///
 /// Dropping the future of an append withdraws the append if it still waits in a queue. An append
 /// whose commit has begun is committed.
+///
+/// A store of your own needs seven methods. The others follow from these; override one where your store
+/// has a faster way. `dcb-conformance` tests a store.
 pub trait EventStore: Send + Sync {
     /// Appends atomically: all the events at consecutive positions, or none.
     ///
@@ -276,7 +279,13 @@ pub trait EventStore: Send + Sync {
     /// # Errors
     /// [`Error::Timeout`], [`Error::Unavailable`], [`Error::Closed`] or [`Error::Database`] from
     /// the backend.
-    fn head(&self) -> impl Future<Output = Result<Option<Position>, Error>> + Send;
+    fn head(&self) -> impl Future<Output = Result<Option<Position>, Error>> + Send {
+        async move {
+            let nothing = ReadOptions::new().limit(0);
+            let events = self.query_stream(&Query::all(), nothing).await?;
+            Ok(Bookmark::position_of(events.head()))
+        }
+    }
 
     /// Counts the matching events.
     ///
@@ -298,7 +307,9 @@ pub trait EventStore: Send + Sync {
     /// # Errors
     /// [`Error::Timeout`], [`Error::Unavailable`], [`Error::Closed`] or [`Error::Database`] from
     /// the backend.
-    fn count(&self, query: &Query) -> impl Future<Output = Result<u64, Error>> + Send;
+    fn count(&self, query: &Query) -> impl Future<Output = Result<u64, Error>> + Send {
+        async move { Ok(self.extent(query, ..).await?.count) }
+    }
 
     /// Whether any event matches. Costs the same with one match or a million.
     ///
@@ -315,7 +326,13 @@ pub trait EventStore: Send + Sync {
     /// # Errors
     /// [`Error::Timeout`], [`Error::Unavailable`], [`Error::Closed`] or [`Error::Database`] from
     /// the backend.
-    fn exists(&self, query: &Query) -> impl Future<Output = Result<bool, Error>> + Send;
+    fn exists(&self, query: &Query) -> impl Future<Output = Result<bool, Error>> + Send {
+        async move {
+            let first = ReadOptions::new().limit(1);
+            let mut events = self.query_stream(query, first).await?;
+            Ok(events.next().await.transpose()?.is_some())
+        }
+    }
 
     /// The last upstream position that an append tracked for `source`.
     ///
@@ -478,7 +495,9 @@ pub trait EventStore: Send + Sync {
     /// assert_eq!(store.stats().events, 1);
     /// # Ok(()) }
     /// ```
-    fn stats(&self) -> Stats;
+    fn stats(&self) -> Stats {
+        Stats::default()
+    }
 
     /// Closes the store: queued appends finish, new calls fail with [`Error::Closed`], and the
     /// connections are closed. May be called repeatedly and through any clone.

@@ -10,6 +10,7 @@ mod any_store;
 mod bookmark;
 mod category;
 mod consumer_group;
+mod derived;
 mod error;
 mod expected_version;
 mod following;

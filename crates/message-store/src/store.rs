@@ -2,6 +2,7 @@ use std::future::Future;
 use std::sync::Arc;
 use std::time::SystemTime;
 
+use crate::derived;
 use crate::subscription::Source;
 use crate::{
     Bookmark, Category, CategoryInfo, CategoryRead, ConsumerGroup, Error, ExpectedVersion,
@@ -22,6 +23,9 @@ use crate::{
 /// The future of a call may be held without being polled, as `tokio::select!` does with `&mut call`.
 /// Then only this call waits. Dropping the future of a write withdraws the write if it still waits
 /// in a queue; a write whose commit has begun is committed.
+///
+/// A store of your own needs ten methods. The others follow from these; override one where your store has
+/// a faster way. `message-conformance` tests a store.
 pub trait MessageStore: Send + Sync {
     /// Writes to several streams atomically: all messages or none. Returns the positions in the
     /// order of the messages, one list per stream.
@@ -105,7 +109,9 @@ pub trait MessageStore: Send + Sync {
         stream: &StreamName,
         messages: Vec<Message>,
         expected_version: ExpectedVersion,
-    ) -> impl Future<Output = Result<Vec<Written>, Error>> + Send;
+    ) -> impl Future<Output = Result<Vec<Written>, Error>> + Send {
+        derived::write_batch(self, stream, messages, expected_version)
+    }
 
     /// Writes one message.
     ///
@@ -140,7 +146,9 @@ pub trait MessageStore: Send + Sync {
         stream: &StreamName,
         message: Message,
         expected_version: ExpectedVersion,
-    ) -> impl Future<Output = Result<Written, Error>> + Send;
+    ) -> impl Future<Output = Result<Written, Error>> + Send {
+        derived::write_message(self, stream, message, expected_version)
+    }
 
     /// Stores messages recorded by another store. Ids, positions, global positions and times are
     /// kept. Skips a message that is already stored at the same positions with the same content.
@@ -269,7 +277,9 @@ pub trait MessageStore: Send + Sync {
         &self,
         stream: &StreamName,
         message_type: Option<&str>,
-    ) -> impl Future<Output = Result<Option<RecordedMessage>, Error>> + Send;
+    ) -> impl Future<Output = Result<Option<RecordedMessage>, Error>> + Send {
+        derived::last_message(self, stream, message_type)
+    }
 
     /// The position of the last message of a stream, `None` if the stream has no messages.
     ///
@@ -293,7 +303,12 @@ pub trait MessageStore: Send + Sync {
     fn stream_version(
         &self,
         stream: &StreamName,
-    ) -> impl Future<Output = Result<Option<Position>, Error>> + Send;
+    ) -> impl Future<Output = Result<Option<Position>, Error>> + Send {
+        async move {
+            let last = self.get_last_stream_message(stream, None).await?;
+            Ok(last.map(|last| last.position()))
+        }
+    }
 
     /// The last global position that readers can see, `None` for an empty store.
     ///
@@ -314,7 +329,9 @@ pub trait MessageStore: Send + Sync {
     /// # Errors
     /// [`Error::Unavailable`], [`Error::Timeout`] or [`Error::Database`] if the database fails;
     /// [`Error::Closed`] after [`MessageStore::close`].
-    fn head(&self) -> impl Future<Output = Result<Option<GlobalPosition>, Error>> + Send;
+    fn head(&self) -> impl Future<Output = Result<Option<GlobalPosition>, Error>> + Send {
+        async move { Ok(self.head_bookmark().await?.map(|head| head.position)) }
+    }
 
     /// The bookmark of the last message that readers can see, `None` for an empty store. For a reader
     /// that begins after it.
@@ -364,7 +381,9 @@ pub trait MessageStore: Send + Sync {
     fn list_streams(
         &self,
         list: ListStreams,
-    ) -> impl Future<Output = Result<Vec<StreamInfo>, Error>> + Send;
+    ) -> impl Future<Output = Result<Vec<StreamInfo>, Error>> + Send {
+        derived::list_streams(self, list)
+    }
 
     /// Lists all categories, ordered by the bytes of their names. Reads the whole store.
     ///
@@ -386,7 +405,9 @@ pub trait MessageStore: Send + Sync {
     /// # Errors
     /// [`Error::Unavailable`], [`Error::Timeout`] or [`Error::Database`] if the database fails;
     /// [`Error::Closed`] after [`MessageStore::close`].
-    fn list_categories(&self) -> impl Future<Output = Result<Vec<CategoryInfo>, Error>> + Send;
+    fn list_categories(&self) -> impl Future<Output = Result<Vec<CategoryInfo>, Error>> + Send {
+        derived::list_categories(self)
+    }
 
     /// Counts streams and messages. Reads the whole store.
     ///
@@ -407,7 +428,9 @@ pub trait MessageStore: Send + Sync {
     /// # Errors
     /// [`Error::Unavailable`], [`Error::Timeout`] or [`Error::Database`] if the database fails;
     /// [`Error::Closed`] after [`MessageStore::close`].
-    fn info(&self) -> impl Future<Output = Result<StoreInfo, Error>> + Send;
+    fn info(&self) -> impl Future<Output = Result<StoreInfo, Error>> + Send {
+        derived::info(self)
+    }
 
     /// Deletes the messages of a stream before a position, exclusive, and returns their number. The
     /// last message of a stream is always kept, because it holds the stream's version.
@@ -469,7 +492,9 @@ pub trait MessageStore: Send + Sync {
         &self,
         category: &Category,
         before: SystemTime,
-    ) -> impl Future<Output = Result<u64, Error>> + Send;
+    ) -> impl Future<Output = Result<u64, Error>> + Send {
+        derived::expire_messages(self, category, before)
+    }
 
     /// The checkpoint that a consumer saved last, `None` if it saved none.
     ///
@@ -557,7 +582,7 @@ pub trait MessageStore: Send + Sync {
     -> impl Future<Output = Result<bool, Error>> + Send;
 
     /// Subscribes to hints that messages may have been written, so that a reader need not poll
-    /// often.
+    /// often. By default there is a hint every 100 ms.
     ///
     /// ```
     /// # use message_store::sqlite::{Config, SqliteStore};
@@ -572,7 +597,9 @@ pub trait MessageStore: Send + Sync {
     /// notifications.changed().await;
     /// # Ok(()) }
     /// ```
-    fn notifications(&self) -> Notifications;
+    fn notifications(&self) -> Notifications {
+        Notifications::polling()
+    }
 
     /// Subscribes to the messages of a stream from a position on, inclusive: first those that are
     /// stored, then new ones as they are written. A position alone can't tell whether the past was
@@ -692,7 +719,8 @@ pub trait MessageStore: Send + Sync {
         Metrics::default()
     }
 
-    /// Checks that the database answers.
+    /// Checks that the database answers. By default reads the head, and names the type of the store as
+    /// its backend.
     ///
     /// ```
     /// # use message_store::sqlite::{Config, SqliteStore};
@@ -709,7 +737,13 @@ pub trait MessageStore: Send + Sync {
     /// # Errors
     /// [`Error::Unavailable`], [`Error::Timeout`] or [`Error::Database`] if the database does not
     /// answer; [`Error::Closed`] after [`MessageStore::close`].
-    fn health(&self) -> impl Future<Output = Result<Health, Error>> + Send;
+    fn health(&self) -> impl Future<Output = Result<Health, Error>> + Send {
+        async move {
+            self.head_bookmark().await?;
+            let name = std::any::type_name::<Self>();
+            Ok(Health::new(name, "", Vec::new(), false))
+        }
+    }
 
     /// The store's counters since it was opened.
     ///
@@ -725,7 +759,9 @@ pub trait MessageStore: Send + Sync {
     /// assert_eq!(store.stats().messages_written, 1);
     /// # Ok(()) }
     /// ```
-    fn stats(&self) -> Stats;
+    fn stats(&self) -> Stats {
+        Stats::default()
+    }
 
     /// Closes the store: queued writes finish, new calls fail with [`Error::Closed`], and the
     /// connections are closed. May be called repeatedly and through any clone.

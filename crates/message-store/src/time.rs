@@ -8,7 +8,6 @@ use std::time::{Duration, SystemTime};
 pub(crate) const LONGEST_WAIT: Duration = Duration::from_millis(i32::MAX as u64);
 
 /// Converts a time to microseconds, rounded down.
-#[cfg(feature = "sqlite")]
 pub(crate) fn to_us(time: SystemTime) -> i64 {
     match time.duration_since(SystemTime::UNIX_EPOCH) {
         Ok(since) => i64::try_from(since.as_micros()).unwrap_or(i64::MAX),

@@ -1,3 +1,4 @@
-//! The tests of the suite itself.
+//! The tests of the suite itself, and of the methods that the trait provides.
 
 mod model;
+mod required;
