@@ -63,11 +63,11 @@ macro_rules! cases {
     };
 }
 
-/// One test function for each listed case. It calls the function at this path with the name of the case and
-/// these arguments.
+/// One test function for each listed case. It calls the function of this name with the name of the case. That
+/// function opens the store, so that a suite compiles this code once and not for each case.
 #[macro_export]
 macro_rules! tests {
-    (($run:path, $arguments:tt) $($topic:ident { $($case:ident)* })*) => {
+    (($run:ident) $($topic:ident { $($case:ident)* })*) => {
         $(
             mod $topic {
                 #[allow(unused_imports)]
@@ -76,20 +76,11 @@ macro_rules! tests {
                 $(
                     #[test]
                     fn $case() {
-                        let name = concat!(stringify!($topic), "::", stringify!($case));
-                        $crate::call!($run, name, $arguments);
+                        $run(concat!(stringify!($topic), "::", stringify!($case)));
                     }
                 )*
             }
         )*
-    };
-}
-
-#[doc(hidden)]
-#[macro_export]
-macro_rules! call {
-    ($run:path, $name:ident, ($($argument:expr),*)) => {
-        $run($name, $($argument),*)
     };
 }
 

@@ -263,10 +263,11 @@ macro_rules! for_each_case {
 #[macro_export]
 macro_rules! suite {
     ($factory:expr) => {
-        $crate::for_each_case!(
-            [$crate::conformance_suite::tests],
-            ($crate::run, ($factory))
-        );
+        fn run_case(name: &str) {
+            $crate::run(name, $factory);
+        }
+
+        $crate::for_each_case!([$crate::conformance_suite::tests], (run_case));
 
         mod history {
             #[allow(unused_imports)]

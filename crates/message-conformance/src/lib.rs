@@ -235,10 +235,11 @@ macro_rules! for_each_case {
 #[macro_export]
 macro_rules! suite {
     ($factory:expr, $json:expr) => {
-        $crate::for_each_case!(
-            [$crate::conformance_suite::tests],
-            ($crate::run, ($json, $factory))
-        );
+        fn run_case(name: &str) {
+            $crate::run(name, $json, $factory);
+        }
+
+        $crate::for_each_case!([$crate::conformance_suite::tests], (run_case));
 
         mod history {
             #[allow(unused_imports)]
