@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 
 mod column;
+mod config;
 mod connect;
 mod connect_error;
 mod encryption;
@@ -17,10 +18,12 @@ mod schema;
 mod server;
 mod sign_of_life;
 mod statement;
+mod store_error;
 mod task;
 mod writer_connection;
 
 pub use column::{Column, Element};
+pub use config::ServerConfig;
 pub use connect::connect;
 pub use connect_error::{ConnectError, ConnectErrorKind, HostError, connect_error};
 pub use failure::{
@@ -36,5 +39,6 @@ pub use schema::{Design, Schema, SchemaError, require_utf8};
 pub use server::{BEGIN, Server, Session, deadline_after};
 pub use sign_of_life::EVERY as KEEP_ALIVE_INTERVAL;
 pub use statement::{Bound, execute, in_time, rows};
-pub use task::Task;
+pub use store_error::StoreError;
+pub use task::{Task, close, in_task, to_its_end};
 pub use writer_connection::WriterConnection;

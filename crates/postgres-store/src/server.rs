@@ -235,7 +235,7 @@ fn settings(statement_timeout: Duration) -> Vec<(&'static str, String)> {
 }
 
 /// The longest timeout that PostgreSQL accepts, about 24 days.
-const LONGEST: Duration = Duration::from_millis(i32::MAX as u64);
+pub(crate) const LONGEST: Duration = Duration::from_millis(i32::MAX as u64);
 
 /// At least a millisecond, because PostgreSQL reads 0 as "no limit".
 fn milliseconds(limit: Duration) -> String {

@@ -8,6 +8,8 @@ use std::task::{Context, Poll, Waker};
 
 use tokio::task::JoinHandle;
 
+use crate::store_error::StoreError;
+
 /// Work that goes on while the future that started it is not polled.
 ///
 /// A caller may hold a future and poll it later, for example in `tokio::select!`. If its work had a
@@ -67,6 +69,44 @@ impl<T: Send + 'static> Task<T> {
             },
         }
     }
+}
+
+/// Runs a call that holds locks of the database in a task, so that a caller that is not polled does not
+/// keep them.
+///
+/// # Errors
+/// The call's, and [`StoreError::closed`] if the runtime shuts down before its end.
+pub async fn in_task<T, E>(
+    call: impl Future<Output = Result<T, E>> + Send + 'static,
+) -> Result<T, E>
+where
+    T: Send + 'static,
+    E: StoreError,
+{
+    let done = Task::start(call).join().await;
+    done.unwrap_or_else(|| Err(E::closed()))
+}
+
+/// As [`in_task`], but the call ends by itself even if its caller goes away. For a call on the writer's
+/// connection, which is used for other writes afterwards.
+///
+/// # Errors
+/// As [`in_task`].
+pub async fn to_its_end<T, E>(
+    call: impl Future<Output = Result<T, E>> + Send + 'static,
+) -> Result<T, E>
+where
+    T: Send + 'static,
+    E: StoreError,
+{
+    let done = Task::start(call).to_its_end().join().await;
+    done.unwrap_or_else(|| Err(E::closed()))
+}
+
+/// Closes a store. Goes on if the caller goes away, because a store that is closed half-way would keep
+/// its connections. Without a result the runtime shuts down, and the connections end with it.
+pub async fn close(closing: impl Future<Output = ()> + Send + 'static) {
+    let _ = Task::start(closing).to_its_end().join().await;
 }
 
 impl<T> Drop for Task<T> {

@@ -1,15 +1,13 @@
 //! The checkpoint of a kept projection, stored in the database of the projection's tables.
 
 use futures_util::TryFutureExt as _;
-use postgres_store::{Hosts, Schema, connect};
+use postgres_store::{Hosts, Schema, connect, in_task};
 use sqlx::postgres::PgConnection;
 use sqlx::{AssertSqlSafe, Connection as _};
 
 use super::config::Config;
 use super::error::error;
 use super::schema::schema;
-use super::session;
-use super::store::in_task;
 use crate::text::{check, invalid};
 use crate::{Bookmark, Error, Position};
 
@@ -32,7 +30,7 @@ impl Checkpoint {
         const MAX_CHARS: usize = 255;
         check(&name, MAX_CHARS).map_err(invalid("name"))?;
         Ok(Self {
-            hosts: session::primary(config)?.hosts().clone(),
+            hosts: config.primary::<Error>()?.hosts().clone(),
             schema: schema(&config.schema)?,
             name,
             named: !config.transaction_pooling,

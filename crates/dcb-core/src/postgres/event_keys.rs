@@ -13,7 +13,6 @@ use super::PostgresStore;
 use super::config::Config;
 use super::error::error;
 use super::schema::schema;
-use super::session::administrator;
 use crate::{Error, KeyCheck};
 
 const AT_ENDS: &str = include_str!("../../schema/postgres/queries/keys_missing_at_ends.sql");
@@ -62,7 +61,7 @@ pub async fn check_keys(
     mut progress: impl FnMut(&KeyCheck) -> ControlFlow<()>,
 ) -> Result<KeyCheck, Error> {
     let schema = schema(&config.schema)?;
-    let mut connection = administrator(config).await?;
+    let mut connection = config.administrator::<Error>().await?;
     let head = head(&mut connection, &schema).await?;
     let mut check = KeyCheck::of(head);
     let done = compare_events(&mut connection, &schema, head, &mut check, &mut progress).await?;
@@ -90,7 +89,7 @@ pub async fn check_keys(
 /// the database fails, the schema is missing, or the role may not INSERT and DELETE in `event_tag`.
 pub async fn rebuild_keys(config: &Config) -> Result<(), Error> {
     let schema = schema(&config.schema)?;
-    let mut connection = administrator(config).await?;
+    let mut connection = config.administrator::<Error>().await?;
     let begun = connection.begin_with(BEGIN).await;
     let mut transaction = begun.map_err(|failed| error(&failed))?;
     // A role or a database may limit statements, and this is a long one.

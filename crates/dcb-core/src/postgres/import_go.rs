@@ -8,7 +8,6 @@ use sqlx::{Acquire as _, Row as _};
 
 use super::config::Config;
 use super::error::error;
-use super::session;
 use crate::{Append, Error, Event, EventStore, Tracking};
 
 /// A log that the Go library go-crablet wrote: the table `events` of a database.
@@ -101,7 +100,7 @@ impl GoLog {
         store: &S,
         mut report: impl FnMut(GoImported),
     ) -> Result<GoImported, Error> {
-        let mut connection = session::administrator(&Config::new(&self.url)).await?;
+        let mut connection = Config::new(&self.url).administrator::<Error>().await?;
         let table = self.table();
         let page = page_of(&table, self.time_column(&mut connection).await?);
         let mut reading = connection.begin().await.map_err(|e| error(&e))?;

@@ -93,7 +93,7 @@ impl PostgresStore {
     }
 
     /// The number of replicas that reads use at this moment. The others do not answer, or lag behind
-    /// the primary by more than [`Config::max_replica_lag`].
+    /// the primary by more than [`Config::max_replica_lag`](super::ServerConfig::max_replica_lag).
     pub fn replicas_in_use(&self) -> usize {
         let each = self.shared.replicas.each().iter();
         each.filter(|replica| replica.is_in_use()).count()

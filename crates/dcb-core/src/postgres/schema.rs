@@ -7,7 +7,6 @@ use sqlx::{AssertSqlSafe, Connection as _};
 use super::config::Config;
 use super::error::error;
 use super::event_keys;
-use super::session::administrator;
 use super::tag_key;
 use crate::text::{check, invalid};
 use crate::{Error, Problem};
@@ -96,7 +95,7 @@ pub async fn install_schema(config: &Config) -> Result<(), Error> {
 /// or [`Error::Database`] if the database fails.
 pub async fn check_schema(config: &Config) -> Result<(), Error> {
     let schema = schema(&config.schema)?;
-    let mut connection = administrator(config).await?;
+    let mut connection = config.administrator::<Error>().await?;
     let begun = connection.begin_with(BEGIN).await;
     let mut transaction = begun.map_err(|failed| error(&failed))?;
     let checked = schema.check(&mut transaction).await;
@@ -108,7 +107,7 @@ pub async fn check_schema(config: &Config) -> Result<(), Error> {
 
 /// Installs or upgrades the schema, and checks it.
 pub(super) async fn ensure(config: &Config, schema: &Schema) -> Result<(), Error> {
-    let mut connection = administrator(config).await?;
+    let mut connection = config.administrator::<Error>().await?;
     // All statements run in one transaction, so that a pooler keeps them in one session.
     let mut transaction = connection
         .begin_with(BEGIN)

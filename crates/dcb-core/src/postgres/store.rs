@@ -6,7 +6,9 @@ use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
 use group_commit::Queue;
-use postgres_store::{KEEP_ALIVE_INTERVAL, Replicas, Server, Task, WriterConnection};
+use postgres_store::{
+    KEEP_ALIVE_INTERVAL, Replicas, Server, WriterConnection, close, in_task, to_its_end,
+};
 use tokio::time::sleep;
 use tracing::{Instrument as _, debug_span, instrument};
 
@@ -16,7 +18,6 @@ use super::listen::Listener;
 use super::readers::Readers;
 use super::replica;
 use super::schema::{ensure, schema};
-use super::session;
 use super::statements::Statements;
 use super::writer::Writer;
 use crate::extent::Span;
@@ -100,8 +101,8 @@ impl PostgresStore {
 
     async fn install_and_connect(config: Config, metrics: Metrics) -> Result<Self, Error> {
         let schema = schema(&config.schema)?;
-        let server = session::primary(&config)?;
-        let replicas = session::replicas(&config)?;
+        let server = config.primary::<Error>()?;
+        let replicas = config.replicas::<Error>()?;
         ensure(&config, &schema).await?;
         let statements = Arc::new(Statements::new(
             &schema.quoted(),
@@ -122,7 +123,7 @@ impl PostgresStore {
         // Connect the writer here, so that a wrong configuration fails now and not at the first
         // append.
         writer.connect().await?;
-        let queue = Queue::new(writer, queue_limits(&config));
+        let queue = Queue::new(writer, config.queue_limits());
         let projections = ProjectionLimit::new(config.max_concurrent_projections);
         let listener = Listener::new(server.listener(), &schema);
         let shared = Shared {
@@ -164,7 +165,7 @@ impl PostgresStore {
             return Err(Error::Closed);
         }
         let shared = Arc::clone(&self.shared);
-        let cleared = on_writer(async move { shared.queue.committer().clear().await }).await;
+        let cleared = to_its_end(async move { shared.queue.committer().clear().await }).await;
         self.shared.replicas.restart();
         // Wake the subscriptions after a failure too, because the log may have been cleared. An
         // announcement is only a hint: subscriptions read the log themselves.
@@ -183,37 +184,6 @@ async fn keep_alive(store: Weak<Shared>) {
             }
             _ => return,
         }
-    }
-}
-
-/// Runs a call on the writer's connection in a task, so that a caller that is not polled does not
-/// keep the connection. The call also ends if its caller is dropped, because appends follow on the
-/// same connection.
-async fn on_writer<T: Send + 'static>(
-    call: impl Future<Output = Result<T, Error>> + Send + 'static,
-) -> Result<T, Error> {
-    let done = Task::start(call).to_its_end().join().await;
-    // No result means that the runtime shuts down.
-    done.unwrap_or(Err(Error::Closed))
-}
-
-/// Runs a call that holds locks of the database in a task, so that a caller that is not polled does
-/// not keep them.
-pub(super) async fn in_task<T: Send + 'static>(
-    call: impl Future<Output = Result<T, Error>> + Send + 'static,
-) -> Result<T, Error> {
-    let done = Task::start(call).join().await;
-    // No result means that the runtime shuts down.
-    done.unwrap_or(Err(Error::Closed))
-}
-
-fn queue_limits(config: &Config) -> group_commit::Limits {
-    group_commit::Limits {
-        max_batch_requests: config.max_batch_requests,
-        max_batch_bytes: config.max_batch_bytes,
-        max_queued_requests: config.max_queued_requests,
-        max_queued_bytes: config.max_queued_bytes,
-        ..group_commit::Limits::default()
     }
 }
 
@@ -311,7 +281,7 @@ impl EventStore for PostgresStore {
             self.last_position().await?;
             self.require_keys_at_ends().await?;
             let shared = Arc::clone(&self.shared);
-            on_writer(async move { shared.writer_health().await }).await
+            to_its_end(async move { shared.writer_health().await }).await
         };
         let config = &self.shared.config;
         let limit = config.read_timeout.max(Self::twice(config.write_timeout));
@@ -342,10 +312,7 @@ impl EventStore for PostgresStore {
 
     async fn close(&self) {
         let shared = Arc::clone(&self.shared);
-        // No result means that the runtime shuts down. The connections end with it.
-        let _ = Task::start(async move { shared.close().await })
-            .join()
-            .await;
+        close(async move { shared.close().await }).await;
     }
 }
 

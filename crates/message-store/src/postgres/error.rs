@@ -1,13 +1,15 @@
 //! The store's errors for the driver's.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use postgres_store::{
-    DISK_FULL, Failure, code_and_message, connect_error, failure, violated_constraint,
+    DISK_FULL, Failure, StoreError, code_and_message, connect_error, failure, violated_constraint,
 };
 
 use crate::Error;
 use crate::error::shared;
+use crate::text::{invalid, malformed};
 
 /// Whether a message failed because another transaction stored its id after the server had looked it
 /// up.
@@ -39,5 +41,38 @@ fn source(error: &sqlx::Error) -> Arc<dyn std::error::Error + Send + Sync> {
     match connect_error(error) {
         Some(cause) => shared(cause.clone()),
         None => shared(error.to_string()),
+    }
+}
+
+impl StoreError for Error {
+    fn closed() -> Self {
+        Self::Closed
+    }
+
+    fn invalid(field: &'static str, reason: String) -> Self {
+        invalid(field)(malformed(reason))
+    }
+
+    fn timeout(operation: &'static str, limit: Duration) -> Self {
+        Self::Timeout { operation, limit }
+    }
+
+    fn from_driver(failed: &sqlx::Error) -> Self {
+        error(failed)
+    }
+
+    fn is_unavailable(&self) -> bool {
+        matches!(self, Self::Unavailable { .. })
+    }
+
+    fn is_refusal(&self) -> bool {
+        matches!(self, Self::Database { .. })
+    }
+
+    fn is_out_of_place(&self) -> bool {
+        matches!(
+            self,
+            Self::AfterBeyondHead { .. } | Self::PastReplaced { .. }
+        )
     }
 }

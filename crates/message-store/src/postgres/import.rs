@@ -14,7 +14,6 @@ use super::json::problem;
 use super::read::{number, position};
 use super::row::{self, POSTGRES_EPOCH_US};
 use super::schema::lock_key;
-use super::session::administrator;
 use crate::text::invalid;
 use crate::{Error, GlobalPosition, Position, RecordedMessage, same_json};
 
@@ -24,7 +23,7 @@ impl PostgresStore {
         check_json(messages, self.shared.config.limits.max_message_bytes)?;
         // This connection has no statement timeout, because an import may wait long for other
         // writers.
-        let mut connection = administrator(&self.shared.config).await?;
+        let mut connection = self.shared.config.administrator::<Error>().await?;
         let mut transaction = connection
             .begin_with(BEGIN)
             .await

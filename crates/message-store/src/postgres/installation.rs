@@ -4,11 +4,11 @@ use postgres_store::{BEGIN, Schema};
 use sqlx::Connection as _;
 use sqlx::postgres::PgConnection;
 
+use super::adoption;
 use super::config::Config;
 use super::design::schema;
 use super::error::error;
 use super::schema::{check_installed, ensure, script};
-use super::{adoption, session};
 use crate::Error;
 
 /// The SQL that installs the schema with this name, for a person who reviews it, or who runs it
@@ -40,7 +40,7 @@ pub fn schema_sql(name: &str) -> Result<String, Error> {
 /// # Errors
 /// The errors of [`PostgresStore::connect`].
 pub async fn install_schema(config: &Config) -> Result<(), Error> {
-    let config = config.clone().normalized();
+    let config = config.clone().capped();
     install(&config, &schema(&config.schema)?).await
 }
 
@@ -53,7 +53,7 @@ pub async fn install_schema(config: &Config) -> Result<(), Error> {
 /// or [`Error::Database`] if the database fails.
 pub async fn check_schema(config: &Config) -> Result<(), Error> {
     let schema = schema(&config.schema)?;
-    let mut connection = session::administrator(config).await?;
+    let mut connection = config.administrator::<Error>().await?;
     check(&mut connection, &schema).await
 }
 
@@ -66,7 +66,7 @@ pub(super) async fn check(connection: &mut PgConnection, schema: &Schema) -> Res
 }
 
 pub(super) async fn install(config: &Config, schema: &Schema) -> Result<(), Error> {
-    let mut connection = session::administrator(config).await?;
+    let mut connection = config.administrator::<Error>().await?;
     // One transaction, so that a pooler keeps its statements in one session.
     let begun = connection.begin_with(BEGIN).await;
     let mut transaction = begun.map_err(|failed| error(&failed))?;

@@ -13,7 +13,7 @@ use tokio::time::{Instant, timeout_at};
 
 use super::config::Config;
 use super::error::error;
-use super::{replica, session};
+use super::replica;
 use crate::{Error, Metrics};
 
 /// Connections to the primary and to its replicas.
@@ -28,8 +28,8 @@ pub(super) struct Pools {
 impl Pools {
     /// Connects to the replicas, and to the primary on first use.
     pub(super) async fn new(config: &Config, metrics: Metrics) -> Result<Self, Error> {
-        let primary = session::primary(config)?;
-        let replicas = session::replicas(config)?;
+        let primary = config.primary::<Error>()?;
+        let replicas = config.replicas::<Error>()?;
         let of_replica = |replica: &Server| {
             let pool = Pool::new(config, replica, &metrics);
             (replica.hosts().clone(), pool.pool.clone(), pool)

@@ -4,7 +4,9 @@ use std::sync::{Arc, Weak};
 use std::time::{Duration, SystemTime};
 
 use group_commit::Queue;
-use postgres_store::{KEEP_ALIVE_INTERVAL, Schema, Task, WriterConnection};
+use postgres_store::{
+    KEEP_ALIVE_INTERVAL, Schema, ServerConfig, WriterConnection, close, in_task, to_its_end,
+};
 use tokio::sync::Mutex;
 use tokio::time::{Instant, sleep, timeout_at};
 use tracing::instrument;
@@ -69,7 +71,7 @@ impl PostgresStore {
     }
 
     async fn install_and_connect(config: Config, metrics: Metrics) -> Result<Self, Error> {
-        let config = config.normalized();
+        let config = config.capped();
         let schema = schema(&config.schema)?;
         install(&config, &schema).await?;
         let pools = Arc::new(Pools::new(&config, metrics).await?);
@@ -171,27 +173,6 @@ async fn keep_alive(store: Weak<Shared>) {
             _ => return,
         }
     }
-}
-
-/// Runs a call on the writer's connection in a task, so that a caller that is not polled does not
-/// keep the connection. The call also ends if its caller is dropped, because writes follow on the
-/// same connection.
-async fn on_writer<T: Send + 'static>(
-    call: impl Future<Output = Result<T, Error>> + Send + 'static,
-) -> Result<T, Error> {
-    let done = Task::start(call).to_its_end().join().await;
-    // No result means that the runtime shuts down.
-    done.unwrap_or(Err(Error::Closed))
-}
-
-/// Runs a call that holds locks of the database in a task, so that a caller that is not polled does
-/// not keep them.
-pub(super) async fn in_task<T: Send + 'static>(
-    call: impl Future<Output = Result<T, Error>> + Send + 'static,
-) -> Result<T, Error> {
-    let done = Task::start(call).join().await;
-    // No result means that the runtime shuts down.
-    done.unwrap_or(Err(Error::Closed))
 }
 
 impl MessageStore for PostgresStore {
@@ -346,12 +327,12 @@ impl MessageStore for PostgresStore {
         /// `postgres_store` waits so long for an answer after the server's own timeout.
         const MARGIN: Duration = Duration::from_secs(1);
         let store = self.clone();
-        let checks = on_writer(async move { store.check_health().await });
-        let Config {
+        let checks = to_its_end(async move { store.check_health().await });
+        let ServerConfig {
             read_timeout,
             write_timeout,
             ..
-        } = self.shared.config;
+        } = self.shared.config.server;
         // The checks try a second connection if that of the writer is silent.
         let limit = read_timeout.max((write_timeout + MARGIN) * 2);
         let begun = Instant::now();
@@ -376,14 +357,13 @@ impl MessageStore for PostgresStore {
 
     async fn close(&self) {
         let store = self.clone();
-        let closing = Task::start(async move {
+        close(async move {
             store.close_except_pools().await;
             if store.shared.owns_pools {
                 store.shared.pools.close().await;
             }
-        });
-        // No result means that the runtime shuts down. The connections end with it.
-        let _ = closing.to_its_end().join().await;
+        })
+        .await;
     }
 }
 

@@ -8,7 +8,6 @@ use super::{PostgresNamespaces, Shared};
 use crate::postgres::config::Config;
 use crate::postgres::error::error;
 use crate::postgres::execute::execute;
-use crate::postgres::session::administrator;
 use crate::postgres::{installation, schema};
 use crate::{Error, NamespaceName, Namespaces as _};
 
@@ -16,7 +15,7 @@ impl Shared {
     pub(super) async fn prepare(&self) -> Result<(), Error> {
         /// Serializes processes that prepare the same database.
         const LOCK: &str = "SELECT pg_advisory_xact_lock(1297306963, 0)";
-        let mut connection = administrator(&self.config).await?;
+        let mut connection = self.config.administrator::<Error>().await?;
         let mut transaction = connection
             .begin_with(BEGIN)
             .await
@@ -73,17 +72,15 @@ impl PostgresNamespaces {
     /// The errors of [`check_schema`](crate::postgres::check_schema). Each difference names its
     /// schema.
     pub async fn check_schemas(config: Config) -> Result<(), Error> {
-        let mut connection = administrator(&config).await?;
+        let mut connection = config.administrator::<Error>().await?;
         if !table_exists(&mut connection).await? {
             let lacks = "table message_store_namespaces.namespace is missing".to_owned();
             return Err(Error::SchemaMismatch {
                 differences: vec![lacks],
             });
         }
-        let config = Config {
-            replica_url: None,
-            ..config
-        };
+        let mut config = config;
+        config.replica_url = None;
         let namespaces = Shared::new(config).await?;
         let mut differences = Vec::new();
         for schema in namespaces.schemas().await? {

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::SystemTime;
 
-use postgres_store::{BEGIN, Schema, Task};
+use postgres_store::{BEGIN, Schema, close, in_task};
 use sqlx::postgres::PgRow;
 use sqlx::{AssertSqlSafe, Connection as _};
 use tokio::sync::Mutex;
@@ -14,8 +14,7 @@ use self::table::{INTERFACE, SELECT, drop_namespace, insert, namespace, not_foun
 use super::config::Config;
 use super::error::error;
 use super::pools::Pools;
-use super::session::administrator;
-use super::store::{PostgresStore, in_task};
+use super::store::PostgresStore;
 use super::{adoption, schema};
 use crate::text::invalid;
 use crate::{Error, MessageStore, Metrics, Namespace, NamespaceName, Namespaces, Stats, json};
@@ -74,7 +73,7 @@ impl PostgresNamespaces {
 
 impl Shared {
     async fn new(config: Config) -> Result<Self, Error> {
-        let config = config.normalized();
+        let config = config.capped();
         let pools = Arc::new(Pools::new(&config, Metrics::new("postgres")).await?);
         Ok(Self {
             config,
@@ -140,10 +139,7 @@ impl Namespaces for PostgresNamespaces {
 
     async fn close(&self) {
         let shared = Arc::clone(&self.shared);
-        // No result means that the runtime shuts down. The connections end with it.
-        let _ = Task::start(async move { shared.close().await })
-            .join()
-            .await;
+        close(async move { shared.close().await }).await;
     }
 }
 
@@ -156,7 +152,7 @@ impl Shared {
         if let Some(attributes) = attributes {
             json::check(attributes).map_err(invalid("attributes"))?;
         }
-        let mut connection = administrator(&self.config).await?;
+        let mut connection = self.config.administrator::<Error>().await?;
         loop {
             let mut transaction = connection
                 .begin_with(BEGIN)
@@ -209,7 +205,7 @@ impl Shared {
         }
         let (schema, Namespace { created_at, .. }) = found.ok_or_else(|| not_found(name))?;
         let config = self.config_for(&schema);
-        let mut connection = administrator(&config).await?;
+        let mut connection = config.administrator::<Error>().await?;
         let mut transaction = connection
             .begin_with(BEGIN)
             .await
@@ -250,7 +246,7 @@ impl Shared {
             open.store.close_except_pools().await;
         }
         let (schema, _) = self.find(name).await?;
-        let mut connection = administrator(&self.config).await?;
+        let mut connection = self.config.administrator::<Error>().await?;
         let mut transaction = connection
             .begin_with(BEGIN)
             .await

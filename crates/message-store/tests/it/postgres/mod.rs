@@ -3,6 +3,7 @@
 mod adoption;
 mod backup;
 mod clients;
+mod closing;
 mod conformance;
 mod crash;
 mod disk_full;

@@ -86,6 +86,39 @@ async fn close_ends_all_sessions() {
     sql.close().await;
 }
 
+/// A caller that gave up would leave a store that is closed half-way, with its sessions.
+#[tokio::test(flavor = "multi_thread")]
+async fn close_goes_on_without_its_caller() {
+    let database = server().await.create_database("left").await.unwrap();
+    let mut sql = Sql::connect(database.url()).await;
+    let log = log_on(database.url());
+    let store = connect(&log).await;
+    let mut lock = LogLock::take(&log).await;
+    let appending = {
+        let store = store.clone();
+        tokio::spawn(async move { store.append(tagged("a")).await })
+    };
+    lock.wait_for_a_waiter().await;
+    tokio::select! {
+        biased;
+        () = store.close() => panic!("closed before its append finished"),
+        () = std::future::ready(()) => {}
+    }
+    lock.release().await;
+    appending.await.unwrap().unwrap();
+    wait_until("the sessions have ended", async || {
+        sql.number(
+            "SELECT count(*) FROM pg_stat_activity \
+              WHERE datname = current_database() AND application_name = 'dcb-core'",
+        )
+        .await
+            == 0
+    })
+    .await;
+    sql.close().await;
+    drop(store);
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn closed_store_opens_no_listener() {
     let database = server().await.create_database("deaf").await.unwrap();
