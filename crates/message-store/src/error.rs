@@ -256,15 +256,6 @@ impl Error {
     }
 }
 
-/// Whether a read was refused because of the reader's place.
-#[cfg(feature = "postgres")]
-pub(crate) fn is_out_of_place(error: &Error) -> bool {
-    matches!(
-        error,
-        Error::PastReplaced { .. } | Error::AfterBeyondHead { .. }
-    )
-}
-
 impl From<std::io::Error> for Error {
     fn from(error: std::io::Error) -> Self {
         Self::Io {

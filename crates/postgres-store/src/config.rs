@@ -3,6 +3,7 @@ use std::time::Duration;
 use sqlx::postgres::PgConnection;
 
 use crate::connect::connect;
+use crate::routed::twice;
 use crate::server::{LONGEST, Server};
 use crate::store_error::StoreError;
 
@@ -78,6 +79,14 @@ pub struct ServerConfig {
     application: &'static str,
 }
 
+/// The servers that a configuration names.
+pub struct Servers {
+    /// The server that takes writes.
+    pub primary: Server,
+    /// The replicas for reads.
+    pub replicas: Vec<Server>,
+}
+
 impl ServerConfig {
     /// The defaults, for the database at `url`. The server shows `application` in its list of sessions.
     pub fn new(
@@ -113,16 +122,20 @@ impl ServerConfig {
             .map_err(|reason| E::invalid("url", reason))
     }
 
-    /// The replicas for reads.
+    /// The server that takes writes, and the replicas for reads.
     ///
     /// # Errors
-    /// [`StoreError::invalid`] with field `replica_url`.
-    pub fn replicas<E: StoreError>(&self) -> Result<Vec<Server>, E> {
-        let Some(url) = &self.replica_url else {
-            return Ok(Vec::new());
+    /// [`StoreError::invalid`] with field `url` or `replica_url`.
+    pub fn servers<E: StoreError>(&self) -> Result<Servers, E> {
+        let replicas = match &self.replica_url {
+            Some(url) => Server::replicas(url, self.application, self.transaction_pooling)
+                .map_err(|reason| E::invalid("replica_url", reason))?,
+            None => Vec::new(),
         };
-        Server::replicas(url, self.application, self.transaction_pooling)
-            .map_err(|reason| E::invalid("replica_url", reason))
+        Ok(Servers {
+            primary: self.primary()?,
+            replicas,
+        })
     }
 
     /// Opens a session without a time limit, to install, verify and import. Its statements are not
@@ -133,6 +146,11 @@ impl ServerConfig {
     pub async fn administrator<E: StoreError>(&self) -> Result<PgConnection, E> {
         let connected = connect(self.primary::<E>()?.hosts()).await;
         connected.map_err(|failed| E::from_driver(&failed))
+    }
+
+    /// How long `health` may take. It tries a second connection if that of the writer is silent.
+    pub fn health_limit(&self) -> Duration {
+        self.read_timeout.max(twice(self.write_timeout))
     }
 
     /// The limits of a queue of writes.

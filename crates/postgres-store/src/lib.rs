@@ -13,7 +13,9 @@ mod listening;
 mod lock_wait;
 mod losses;
 mod pool;
+mod readers;
 mod replicas;
+mod routed;
 mod schema;
 mod server;
 mod sign_of_life;
@@ -23,7 +25,7 @@ mod task;
 mod writer_connection;
 
 pub use column::{Column, Element};
-pub use config::ServerConfig;
+pub use config::{ServerConfig, Servers};
 pub use connect::connect;
 pub use connect_error::{ConnectError, ConnectErrorKind, HostError, connect_error};
 pub use failure::{
@@ -34,7 +36,9 @@ pub use hearing::Hearing;
 pub use hosts::{Hosts, url_of_writable_host};
 pub use listening::ListeningSession;
 pub use pool::{Lease, Limits, Pool, Process};
+pub use readers::Readers;
 pub use replicas::{Replica, Replicas, Watching};
+pub use routed::{Progress, Reads, Routed, answer};
 pub use schema::{Design, Schema, SchemaError, require_utf8};
 pub use server::{BEGIN, Server, Session, deadline_after};
 pub use sign_of_life::EVERY as KEEP_ALIVE_INTERVAL;

@@ -74,6 +74,9 @@ pub async fn in_time<T>(
     in_time_unless(limit, answer, || Box::pin(ready(false))).await
 }
 
+/// How long to wait for the answer of a server whose own timeout should have ended the statement.
+pub(crate) const MARGIN: Duration = Duration::from_secs(1);
+
 /// Whether an answer is lost. Boxed, because the question is rare and large.
 pub(crate) type Asking = Pin<Box<dyn Future<Output = bool> + Send>>;
 
@@ -83,8 +86,6 @@ pub(crate) async fn in_time_unless<T>(
     answer: impl Future<Output = Result<T, sqlx::Error>>,
     is_lost: impl Fn() -> Asking,
 ) -> Result<T, sqlx::Error> {
-    /// The server's own timeout should end the statement first; the margin is for its answer.
-    const MARGIN: Duration = Duration::from_secs(1);
     let mut answer = pin!(answer);
     // Most rows of a page have arrived already: poll once before paying for a timer.
     if let Poll::Ready(answer) = poll_fn(|cx| Poll::Ready(answer.as_mut().poll(cx))).await {

@@ -1,7 +1,7 @@
 use std::time::Duration;
 
 /// The error of a store, as far as this crate makes it or decides by it.
-pub trait StoreError: Sized + Send + 'static {
+pub trait StoreError: Clone + Send + 'static {
     /// The store is closed, or its runtime shuts down.
     fn closed() -> Self;
 

@@ -48,7 +48,10 @@ impl PostgresStore {
                 Ok(Verdict::Done(result)) => {
                     match &result {
                         Ok(appended) => {
-                            self.shared.primary.observe_head(Some(appended.last()));
+                            self.shared
+                                .readers
+                                .primary()
+                                .observe_head(Some(appended.last()));
                             self.shared.listener.signal().notify();
                         }
                         Err(_) => self.count_conflict(&result),
@@ -105,7 +108,7 @@ impl PostgresStore {
             // or for the commit. The limit covers both waits together.
             _ => {
                 let limit = self.shared.config.write_timeout;
-                self.shared.primary.late(begun, "append", limit)
+                self.shared.readers.primary().late(begun, "append", limit)
             }
         }
     }

@@ -14,7 +14,11 @@ impl PostgresStore {
         let after = number(Position::number_or_zero(after));
         let sql = &self.shared.statements.commands;
         let statement = || sqlx::query(sql.clone()).bind(after).bind(number(limit));
-        let rows = self.on_reader(|readers| readers.rows(statement)).await?;
+        let rows = self
+            .shared
+            .readers
+            .read(|readers| readers.rows(statement))
+            .await?;
         rows.iter().map(row::command).collect()
     }
 }

@@ -12,7 +12,6 @@ pub(super) struct Counters {
     pub(super) appends: AtomicU64,
     pub(super) events: AtomicU64,
     pub(super) conflicts: AtomicU64,
-    pub(super) reads: AtomicU64,
     pub(super) lost_connections: AtomicU64,
 }
 

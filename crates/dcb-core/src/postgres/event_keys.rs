@@ -122,7 +122,11 @@ impl PostgresStore {
         let name = &self.shared.config.schema;
         let sql = schema(name)?.qualify(AT_ENDS);
         let statement = || sqlx::query(AssertSqlSafe(sql.clone())).persistent(false);
-        let rows = self.on_reader(|readers| readers.rows(statement)).await?;
+        let rows = self
+            .shared
+            .readers
+            .read(|readers| readers.rows(statement))
+            .await?;
         match rows.first() {
             Some(row) => refuse_missing(name, get(row, 0)?),
             None => Ok(()),

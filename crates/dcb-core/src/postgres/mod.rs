@@ -86,7 +86,6 @@ mod store;
 mod stream;
 mod tag_key;
 mod text_form;
-mod time_limit;
 mod transaction;
 mod writer;
 

@@ -57,7 +57,7 @@ pub(super) fn bind(
 
 /// A read of nothing that checks `after`, if the read itself does not look there because its `from`
 /// is further.
-pub(super) fn hidden_after(options: ReadOptions) -> Option<ReadOptions> {
+fn hidden_after(options: ReadOptions) -> Option<ReadOptions> {
     options.after?.event_id?;
     let only = ReadOptions {
         from: None,
@@ -122,19 +122,25 @@ async fn count_once(
 
 impl PostgresStore {
     pub(super) async fn read(&self, query: &Query, options: ReadOptions) -> Result<Events, Error> {
-        if let Some(check) = hidden_after(options) {
-            self.read_anywhere(query, check).await?;
-        }
-        self.read_anywhere(query, options).await
+        let read = |readers| async move {
+            self.check_hidden_after(readers, query, options).await?;
+            self.read_from(readers, query, options).await
+        };
+        self.shared.readers.read(read).await
     }
 
-    pub(super) async fn read_anywhere(
+    /// Checks `after` if the read itself does not look there, because its `from` is further.
+    pub(super) async fn check_hidden_after(
         &self,
+        readers: &Readers,
         query: &Query,
         options: ReadOptions,
-    ) -> Result<Events, Error> {
-        self.on_reader(|readers| self.read_from(readers, query, options))
-            .await
+    ) -> Result<(), Error> {
+        if let Some(check) = hidden_after(options) {
+            // Boxed, because it is rare, and as large as the read.
+            Box::pin(self.read_from(readers, query, check)).await?;
+        }
+        Ok(())
     }
 
     async fn read_from(
@@ -208,7 +214,10 @@ impl PostgresStore {
     }
 
     pub(super) async fn last_position(&self) -> Result<Option<Position>, Error> {
-        self.on_reader(|readers| self.head_of(readers)).await
+        self.shared
+            .readers
+            .read(|readers| self.head_of(readers))
+            .await
     }
 
     pub(super) async fn head_of(&self, readers: &Readers) -> Result<Option<Position>, Error> {
@@ -224,7 +233,9 @@ impl PostgresStore {
         if query.is_all() {
             return self.extent_of_all(span).await;
         }
-        self.on_reader(|readers| self.extent_from(readers, query, span))
+        self.shared
+            .readers
+            .read(|readers| self.extent_from(readers, query, span))
             .await
     }
 
@@ -270,7 +281,9 @@ impl PostgresStore {
     }
 
     async fn extent_of_all(&self, span: Span) -> Result<Extent, Error> {
-        self.on_reader(|readers| self.extent_of_all_from(readers, span))
+        self.shared
+            .readers
+            .read(|readers| self.extent_of_all_from(readers, span))
             .await
     }
 
@@ -296,7 +309,11 @@ impl PostgresStore {
         let (types, tags) = probes(query);
         let sql = &self.shared.statements.exists;
         let statement = || sqlx::query(sql.clone()).bind(&types).bind(&tags);
-        let rows = self.on_reader(|readers| readers.rows(statement)).await?;
+        let rows = self
+            .shared
+            .readers
+            .read(|readers| readers.rows(statement))
+            .await?;
         Ok(scalar(&rows)?.unwrap_or(false))
     }
 
@@ -306,10 +323,10 @@ impl PostgresStore {
             return Ok(None);
         }
         let sql = &self.shared.statements.tracked;
-        let rows = self
-            .shared
-            .primary
-            .rows(|| sqlx::query(sql.clone()).bind(source))
+        let statement = || sqlx::query(sql.clone()).bind(source);
+        let readers = &self.shared.readers;
+        let rows = readers
+            .on_primary(|readers| readers.rows(statement))
             .await?;
         Ok(scalar::<i64>(&rows)?.map(i64::unsigned_abs))
     }
@@ -318,10 +335,10 @@ impl PostgresStore {
         let mut column = Column::new(Element::Uuid);
         ids.iter().for_each(|id| column.push(id.as_bytes()));
         let sql = &self.shared.statements.by_id;
-        let rows = self
-            .shared
-            .primary
-            .rows(|| sqlx::query(sql.clone()).bind(&column))
+        let statement = || sqlx::query(sql.clone()).bind(&column);
+        let readers = &self.shared.readers;
+        let rows = readers
+            .on_primary(|readers| readers.rows(statement))
             .await?;
         rows.iter().map(row::event).collect()
     }

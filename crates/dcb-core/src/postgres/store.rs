@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use group_commit::Queue;
 use postgres_store::{
-    KEEP_ALIVE_INTERVAL, Replicas, Server, WriterConnection, close, in_task, to_its_end,
+    KEEP_ALIVE_INTERVAL, Progress, Routed, WriterConnection, close, in_task, to_its_end,
 };
 use tokio::time::sleep;
 use tracing::{Instrument as _, debug_span, instrument};
@@ -16,7 +16,6 @@ use super::config::Config;
 use super::counters::Counters;
 use super::listen::Listener;
 use super::readers::Readers;
-use super::replica;
 use super::schema::{ensure, schema};
 use super::statements::Statements;
 use super::writer::Writer;
@@ -39,9 +38,7 @@ pub struct PostgresStore {
 pub(super) struct Shared {
     pub(super) config: Config,
     pub(super) queue: Queue<Writer>,
-    pub(super) replicas: Replicas<Readers>,
-    /// Readers of the primary, for reads that must not be older than the last append.
-    pub(super) primary: Readers,
+    pub(super) readers: Routed<Readers>,
     pub(super) statements: Arc<Statements>,
     pub(super) counters: Arc<Counters>,
     pub(super) listener: Listener,
@@ -50,13 +47,6 @@ pub(super) struct Shared {
 }
 
 impl Shared {
-    /// The number of open connections for reads.
-    fn read_connections(&self) -> u64 {
-        let of_replicas = self.replicas.each().iter();
-        let of_replicas = of_replicas.map(|replica| u64::from(replica.readers().size()));
-        of_replicas.sum::<u64>() + u64::from(self.primary.size())
-    }
-
     async fn writer_health(&self) -> Result<Health, Error> {
         let writer = self.queue.committer();
         let version = writer.setting("server_version").await?;
@@ -76,10 +66,7 @@ impl Shared {
         self.queue.close().await;
         self.listener.stop();
         self.queue.committer().close().await;
-        for replica in self.replicas.each() {
-            replica.readers().close().await;
-        }
-        self.primary.close().await;
+        self.readers.close().await;
     }
 }
 
@@ -101,23 +88,20 @@ impl PostgresStore {
 
     async fn install_and_connect(config: Config, metrics: Metrics) -> Result<Self, Error> {
         let schema = schema(&config.schema)?;
-        let server = config.primary::<Error>()?;
-        let replicas = config.replicas::<Error>()?;
+        let servers = config.servers::<Error>()?;
         ensure(&config, &schema).await?;
         let statements = Arc::new(Statements::new(
             &schema.quoted(),
             config.transaction_pooling,
         ));
         let counters = Arc::new(Counters::new(metrics.clone()));
-        let readers = |server: &Server| Readers::new(&config, server, Arc::clone(&counters));
-        let primary = readers(&server);
-        let of_replica = |replica: &Server| {
-            let readers = readers(replica);
-            (replica.hosts().clone(), readers.pool().clone(), readers)
+        let progress = Progress {
+            primary: statements.progress.clone(),
+            replica: statements.progress.clone(),
         };
-        let replicas = replicas.iter().map(of_replica).collect();
-        let hosts = server.hosts().clone();
-        let replicas = replica::watch(&config, replicas, hosts, &statements).await;
+        let readers =
+            Routed::connect(&config, servers, progress, metrics.reads(), Readers::new).await;
+        let server = readers.server().clone();
         let connection = WriterConnection::new(server.writer(config.write_timeout));
         let writer = Writer::new(connection, Arc::clone(&statements), Arc::clone(&counters));
         // Connect the writer here, so that a wrong configuration fails now and not at the first
@@ -129,8 +113,7 @@ impl PostgresStore {
         let shared = Shared {
             config,
             queue,
-            replicas,
-            primary,
+            readers,
             statements,
             counters,
             listener,
@@ -161,12 +144,12 @@ impl PostgresStore {
     /// [`Error::Timeout`] if others did not finish in time; nothing has changed then.
     /// [`Error::Unavailable`] if the connection was lost; call it again.
     pub async fn clear(&self) -> Result<(), Error> {
-        if self.shared.primary.is_closed() {
+        if self.shared.readers.primary().is_closed() {
             return Err(Error::Closed);
         }
         let shared = Arc::clone(&self.shared);
         let cleared = to_its_end(async move { shared.queue.committer().clear().await }).await;
-        self.shared.replicas.restart();
+        self.shared.readers.replicas().restart();
         // Wake the subscriptions after a failure too, because the log may have been cleared. An
         // announcement is only a hint: subscriptions read the log themselves.
         self.shared.listener.signal().notify();
@@ -179,7 +162,7 @@ async fn keep_alive(store: Weak<Shared>) {
     loop {
         sleep(KEEP_ALIVE_INTERVAL).await;
         match store.upgrade() {
-            Some(shared) if !shared.primary.is_closed() => {
+            Some(shared) if !shared.readers.primary().is_closed() => {
                 shared.queue.committer().keep_alive().await;
             }
             _ => return,
@@ -200,25 +183,22 @@ impl EventStore for PostgresStore {
         query: &Query,
         options: ReadOptions,
     ) -> Result<EventStream, Error> {
-        let limit = Self::twice(self.shared.config.read_timeout);
-        self.in_limit(limit, pin!(self.stream(query, options)))
-            .await
+        self.stream(query, options).await
     }
 
     #[instrument(level = "debug", name = "dcb.query", skip_all)]
     async fn query(&self, query: &Query, options: ReadOptions) -> Result<Events, Error> {
-        self.in_read_limit(pin!(self.read(query, options))).await
+        self.read(query, options).await
     }
 
     #[instrument(level = "debug", name = "dcb.head", skip_all)]
     async fn head(&self) -> Result<Option<Position>, Error> {
-        self.in_read_limit(pin!(self.last_position())).await
+        self.last_position().await
     }
 
     #[instrument(level = "debug", name = "dcb.count", skip_all)]
     async fn count(&self, query: &Query) -> Result<u64, Error> {
-        let counting = self.extent_of(query, Span::ALL);
-        let extent = self.in_read_limit(pin!(counting)).await?;
+        let extent = self.extent_of(query, Span::ALL).await?;
         Ok(extent.count)
     }
 
@@ -228,13 +208,12 @@ impl EventStore for PostgresStore {
         query: &Query,
         range: impl RangeBounds<Position> + Send,
     ) -> Result<Extent, Error> {
-        let reading = self.extent_of(query, Span::of(&range));
-        self.in_read_limit(pin!(reading)).await
+        self.extent_of(query, Span::of(&range)).await
     }
 
     #[instrument(level = "debug", name = "dcb.exists", skip_all)]
     async fn exists(&self, query: &Query) -> Result<bool, Error> {
-        self.in_read_limit(pin!(self.has_any(query))).await
+        self.has_any(query).await
     }
 
     #[instrument(level = "debug", name = "dcb.tracked", skip_all)]
@@ -248,12 +227,11 @@ impl EventStore for PostgresStore {
         after: Option<Position>,
         limit: u64,
     ) -> Result<Vec<RecordedCommand>, Error> {
-        self.in_read_limit(pin!(self.kept_commands(after, limit)))
-            .await
+        self.kept_commands(after, limit).await
     }
 
     async fn wait_for(&self, position: Position, limit: Duration) -> Result<Position, Error> {
-        match self.shared.replicas.are_none() {
+        match self.shared.readers.replicas().are_none() {
             true => wait_for(self, position, limit).await,
             false => self.wait_for_replicas(position, limit).await,
         }
@@ -283,13 +261,12 @@ impl EventStore for PostgresStore {
             let shared = Arc::clone(&self.shared);
             to_its_end(async move { shared.writer_health().await }).await
         };
-        let config = &self.shared.config;
-        let limit = config.read_timeout.max(Self::twice(config.write_timeout));
-        self.in_limit(limit, pin!(checks)).await
+        let limit = self.shared.config.health_limit();
+        self.shared.readers.within(limit, pin!(checks)).await
     }
 
     fn outage(&self, since: Instant) -> Option<Error> {
-        self.shared.primary.outage(since)
+        self.shared.readers.primary().outage(since)
     }
 
     fn stats(&self) -> Stats {
@@ -300,12 +277,12 @@ impl EventStore for PostgresStore {
             appends: counters.appends.load(Ordering::Relaxed),
             events: counters.events.load(Ordering::Relaxed),
             conflicts: counters.conflicts.load(Ordering::Relaxed),
-            reads: counters.reads.load(Ordering::Relaxed),
+            reads: self.shared.readers.statements(),
             lost_connections: counters.lost_connections.load(Ordering::Relaxed),
             largest_batch: queue.largest_batch as u64,
             queued_appends: queue.queued as u64,
             running_projections: self.shared.projections.running() as u64,
-            read_connections: self.shared.read_connections(),
+            read_connections: self.shared.readers.size(),
             listener: self.shared.listener.report(),
         }
     }

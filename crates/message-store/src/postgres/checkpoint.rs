@@ -10,7 +10,7 @@ impl PostgresStore {
         crate::Limits::check_consumer(consumer)?;
         let sql = &self.shared.statements.checkpoint;
         let statement = || sqlx::query(sql.clone()).bind(consumer);
-        let rows = self.pools()?.primary.rows(statement).await?;
+        let rows = self.rows(statement).await?;
         rows.first().map(row::checkpoint).transpose()
     }
 
@@ -28,7 +28,7 @@ impl PostgresStore {
                 .bind(number(handled.position.get()))
                 .bind(handled.text())
         };
-        let rows = self.pools()?.primary.rows(statement).await?;
+        let rows = self.rows(statement).await?;
         rows.first().map_or(Ok(handled), row::checkpoint)
     }
 
@@ -36,6 +36,6 @@ impl PostgresStore {
         crate::Limits::check_consumer(consumer)?;
         let sql = &self.shared.statements.delete_checkpoint;
         let statement = sqlx::query(sql.clone()).bind(consumer);
-        Ok(self.pools()?.primary.execute(statement).await? > 0)
+        Ok(self.readers()?.primary().execute(statement).await? > 0)
     }
 }

@@ -19,7 +19,7 @@ use crate::{Error, GlobalPosition, Position, RecordedMessage, same_json};
 
 impl PostgresStore {
     pub(super) async fn import(&self, messages: &[RecordedMessage]) -> Result<u64, Error> {
-        self.pools()?; // fails if the store is closed
+        self.readers()?; // fails if the store is closed
         check_json(messages, self.shared.config.limits.max_message_bytes)?;
         // This connection has no statement timeout, because an import may wait long for other
         // writers.

@@ -7,7 +7,7 @@ use crate::{CategoryInfo, Error, ListStreams, Position, StoreInfo, StreamInfo};
 
 impl PostgresStore {
     pub(super) async fn streams(&self, list: &ListStreams) -> Result<Vec<StreamInfo>, Error> {
-        let pools = self.pools()?;
+        self.readers()?; // fails if the store is closed
         // PostgreSQL accepts no NUL in a text, and no name contains one.
         if list.prefix.contains('\0') {
             return Ok(Vec::new());
@@ -19,7 +19,7 @@ impl PostgresStore {
                 .bind(&first)
                 .bind(number(list.limit))
         };
-        let rows = pools.primary.rows(statement).await?;
+        let rows = self.rows(statement).await?;
         let streams = rows.iter().map(|row| {
             Ok(StreamInfo {
                 stream_name: row::string(row, 0)?,
@@ -32,7 +32,7 @@ impl PostgresStore {
 
     pub(super) async fn categories(&self) -> Result<Vec<CategoryInfo>, Error> {
         let statement = || sqlx::query(self.shared.statements.categories.clone());
-        let rows = self.pools()?.primary.rows(statement).await?;
+        let rows = self.rows(statement).await?;
         let categories = rows.iter().map(|row| {
             Ok(CategoryInfo {
                 category: row::string(row, 0)?,
@@ -45,7 +45,7 @@ impl PostgresStore {
 
     pub(super) async fn store_info(&self) -> Result<StoreInfo, Error> {
         let statement = || sqlx::query(self.shared.statements.info.clone());
-        let rows = self.pools()?.primary.rows(statement).await?;
+        let rows = self.rows(statement).await?;
         let Some(row) = rows.first() else {
             return Ok(StoreInfo::default());
         };

@@ -16,7 +16,7 @@
 //! - A write passes `write` (the caller's side), `request`, a commit queue, `plan` (which requests
 //!   are sent), `batch` (encode the parameters) and `writer`. There are two queues: the second one
 //!   waits for category locks.
-//! - A read passes `read`, `statements`, `pools` and `row` (decode).
+//! - A read passes `read`, `statements` and `row` (decode).
 //! - `schema` installs and verifies the files of `schema/message_store/postgres`, `adoption` takes
 //!   over those of Message DB, and `interface_role` has the rights of its clients; `installation`
 //!   does the same without a store. `namespaces` gives each namespace a schema.
@@ -47,7 +47,6 @@ mod listing;
 mod namespaces;
 mod numbers;
 mod plan;
-mod pools;
 mod read;
 mod replica;
 mod request;

@@ -5,12 +5,14 @@ use sqlx::postgres::PgRow;
 use uuid::Uuid;
 
 use super::PostgresStore;
-use super::pools::Pool;
 use super::row;
 use crate::{
     Bookmark, Category, CategoryRead, Error, GlobalPosition, Position, RecordedMessage, StreamName,
     StreamRead,
 };
+
+/// The readers of one server.
+pub(super) type Readers = postgres_store::Readers<Error>;
 
 impl PostgresStore {
     pub(super) async fn read_stream(
@@ -27,8 +29,8 @@ impl PostgresStore {
                 .bind(read.batch_size.map(number));
             bind(statement, handled)
         };
-        let read = |pool| self.checked(pool, handled, &statement);
-        self.on_reader(read).await
+        let read = |readers| self.checked(readers, handled, &statement);
+        self.readers()?.read(read).await
     }
 
     pub(super) async fn read_category(
@@ -59,15 +61,10 @@ impl PostgresStore {
         };
         // After a page that is not full, the subscription of a group member skips to the head. The
         // head comes from the primary, so the page must too.
+        let read = |readers| self.checked(readers, handled, &statement);
         match group {
-            Some(_) => {
-                let read = |pool| self.checked(pool, handled, &statement);
-                self.on_primary(&self.pools()?.primary, read).await
-            }
-            None => {
-                let read = |pool| self.checked(pool, handled, &statement);
-                self.on_reader(read).await
-            }
+            Some(_) => self.readers()?.on_primary(read).await,
+            None => self.readers()?.read(read).await,
         }
     }
 
@@ -85,8 +82,8 @@ impl PostgresStore {
             bind(statement, handled)
         };
         // Advisory locks are not replicated, so only the primary knows the writes in progress.
-        let read = |pool| self.checked(pool, handled, &statement);
-        self.on_primary(&self.pools()?.primary, read).await
+        let read = |readers| self.checked(readers, handled, &statement);
+        self.readers()?.on_primary(read).await
     }
 
     pub(super) async fn read_last(
@@ -94,7 +91,7 @@ impl PostgresStore {
         stream: &StreamName,
         message_type: Option<&str>,
     ) -> Result<Option<RecordedMessage>, Error> {
-        self.pools()?; // fails if the store is closed
+        let readers = self.readers()?;
         // No type contains a NUL, and PostgreSQL would reject the parameter.
         if message_type.is_some_and(|message_type| message_type.contains('\0')) {
             return Ok(None);
@@ -106,9 +103,8 @@ impl PostgresStore {
                 .bind(stream.as_str())
                 .bind(message_type),
         };
-        let messages = self
-            .on_reader(|pool| self.messages(pool, statement))
-            .await?;
+        let read = |readers| self.messages(readers, statement);
+        let messages = readers.read(read).await?;
         Ok(messages.into_iter().next())
     }
 
@@ -118,7 +114,8 @@ impl PostgresStore {
     ) -> Result<Option<Position>, Error> {
         let sql = &self.shared.statements.version;
         let statement = || sqlx::query(sql.clone()).bind(stream.as_str());
-        let rows = self.on_reader(|pool| pool.rows(statement)).await?;
+        let readers = self.readers()?;
+        let rows = readers.read(|readers| readers.rows(statement)).await?;
         // Counts as a read that returned no messages.
         self.shared.counters.read(0);
         let version = rows.first().map(|row| row::number(row, 0)).transpose()?;
@@ -127,13 +124,13 @@ impl PostgresStore {
 
     pub(super) async fn read_head(&self) -> Result<Option<GlobalPosition>, Error> {
         let statement = || sqlx::query(self.shared.statements.head.clone());
-        let rows = self.pools()?.primary.rows(statement).await?;
+        let rows = self.rows(statement).await?;
         position(&rows)
     }
 
     pub(super) async fn read_head_bookmark(&self) -> Result<Option<Bookmark>, Error> {
         let statement = || sqlx::query(self.shared.statements.head_bookmark.clone());
-        let rows = self.pools()?.primary.rows(statement).await?;
+        let rows = self.rows(statement).await?;
         let Some(head) = position(&rows)? else {
             return Ok(None);
         };
@@ -147,20 +144,30 @@ impl PostgresStore {
         let mut column = Column::new(Element::Uuid);
         ids.iter().for_each(|id| column.push(id.as_bytes()));
         let statement = || sqlx::query(self.shared.statements.by_id.clone()).bind(&column);
-        self.messages(&self.pools()?.primary, statement).await
+        let read = |readers| self.messages(readers, &statement);
+        self.readers()?.on_primary(read).await
+    }
+
+    /// The rows of a statement at the primary. The statement may be sent twice.
+    pub(super) async fn rows(
+        &self,
+        statement: impl Fn() -> Bound<'static>,
+    ) -> Result<Vec<PgRow>, Error> {
+        let all = self.readers()?;
+        all.on_primary(|readers| readers.rows(&statement)).await
     }
 
     /// Reads messages, and checks the place of the reader.
     async fn checked(
         &self,
-        pool: &Pool,
+        readers: &Readers,
         handled: Option<Bookmark>,
         statement: &impl Fn() -> Bound<'static>,
     ) -> Result<Vec<RecordedMessage>, Error> {
         let Some(handled) = handled else {
-            return self.messages(pool, statement).await;
+            return self.messages(readers, statement).await;
         };
-        let rows = pool.rows(statement).await?;
+        let rows = readers.rows(statement).await?;
         let mut messages = Vec::with_capacity(rows.len());
         for row in &rows {
             if row::is_missing(row)? {
@@ -175,10 +182,10 @@ impl PostgresStore {
 
     async fn messages(
         &self,
-        pool: &Pool,
+        readers: &Readers,
         statement: impl Fn() -> Bound<'static>,
     ) -> Result<Vec<RecordedMessage>, Error> {
-        let rows = pool.rows(statement).await?;
+        let rows = readers.rows(statement).await?;
         self.shared.counters.read(rows.len());
         rows.iter().map(row::message).collect()
     }

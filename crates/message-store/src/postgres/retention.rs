@@ -25,7 +25,7 @@ impl PostgresStore {
         let statement = sqlx::query(self.shared.statements.truncate.clone())
             .bind(stream.as_str())
             .bind(number(before.get()));
-        self.pools()?.primary.execute(statement).await
+        self.readers()?.primary().execute(statement).await
     }
 
     pub(super) async fn expire(
@@ -60,7 +60,7 @@ impl PostgresStore {
         let statement = sqlx::query(self.shared.statements.expire.clone())
             .bind(&column)
             .bind(Timestamp(before));
-        self.pools()?.primary.execute(statement).await
+        self.readers()?.primary().execute(statement).await
     }
 }
 

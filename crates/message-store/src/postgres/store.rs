@@ -1,14 +1,14 @@
 use std::fmt;
 use std::pin::pin;
 use std::sync::{Arc, Weak};
-use std::time::{Duration, SystemTime};
+use std::time::SystemTime;
 
 use group_commit::Queue;
 use postgres_store::{
-    KEEP_ALIVE_INTERVAL, Schema, ServerConfig, WriterConnection, close, in_task, to_its_end,
+    KEEP_ALIVE_INTERVAL, Routed, Schema, WriterConnection, close, in_task, to_its_end,
 };
 use tokio::sync::Mutex;
-use tokio::time::{Instant, sleep, timeout_at};
+use tokio::time::sleep;
 use tracing::instrument;
 
 use super::config::Config;
@@ -17,7 +17,8 @@ use super::design::schema;
 use super::installation::install;
 use super::json::FieldPath;
 use super::listen::NotificationListener;
-use super::pools::Pools;
+use super::read::Readers;
+use super::replica::progress;
 use super::statements::Statements;
 use super::writer::{Session, Writer};
 use crate::{
@@ -38,9 +39,9 @@ pub(super) struct Shared {
     pub(super) queue: Queue<Writer>,
     /// The queue of writes that wait for the lock of a category.
     pub(super) lock_wait_queue: Queue<Writer>,
-    pub(super) pools: Arc<Pools>,
-    /// Whether this store closes the pools. The stores of namespaces share theirs.
-    owns_pools: bool,
+    pub(super) readers: Routed<Readers>,
+    /// Whether this store closes the readers. The stores of namespaces share theirs.
+    owns_readers: bool,
     pub(super) statements: Arc<Statements>,
     pub(super) counters: Arc<Counters>,
     pub(super) notifier: Arc<Notifier>,
@@ -73,25 +74,28 @@ impl PostgresStore {
     async fn install_and_connect(config: Config, metrics: Metrics) -> Result<Self, Error> {
         let config = config.capped();
         let schema = schema(&config.schema)?;
+        let servers = config.servers::<Error>()?;
         install(&config, &schema).await?;
-        let pools = Arc::new(Pools::new(&config, metrics).await?);
-        let store = Self::with_pools(config, schema, pools, true);
+        let reads = metrics.reads();
+        let readers = Routed::connect(&config, servers, progress(), reads, |each| each).await;
+        let store = Self::with_readers(config, schema, readers, true, metrics);
         // Fail here rather than on the first write.
         store.shared.queue.committer().connect().await?;
         Ok(store)
     }
 
-    /// The store of an installed schema, with its own or shared pools.
-    pub(super) fn with_pools(
+    /// The store of an installed schema, with its own or shared readers.
+    pub(super) fn with_readers(
         config: Config,
         schema: Schema,
-        pools: Arc<Pools>,
-        owns_pools: bool,
+        readers: Routed<Readers>,
+        owns_readers: bool,
+        metrics: Metrics,
     ) -> Self {
         let statements = Arc::new(Statements::new(&schema, config.transaction_pooling));
-        let counters = Arc::new(Counters::new(pools.metrics.clone()));
+        let counters = Arc::new(Counters::new(metrics));
         let notifier = Arc::new(Notifier::default());
-        let server = &pools.server;
+        let server = readers.server();
         let writing = server.writer(config.write_timeout);
         let writer = |wait_for_locks| Writer {
             schema: schema.clone(),
@@ -108,8 +112,8 @@ impl PostgresStore {
             listener: NotificationListener::new(server.listener(), schema.name().to_owned()),
             config,
             schema,
-            pools,
-            owns_pools,
+            readers,
+            owns_readers,
             statements,
             counters,
             notifier,
@@ -119,12 +123,12 @@ impl PostgresStore {
         Self { shared }
     }
 
-    /// The read connections, or an error if the store is closed.
-    pub(super) fn pools(&self) -> Result<&Pools, Error> {
+    /// The readers, or an error if the store is closed.
+    pub(super) fn readers(&self) -> Result<&Routed<Readers>, Error> {
         if self.is_closed() {
             return Err(Error::Closed);
         }
-        Ok(&self.shared.pools)
+        Ok(&self.shared.readers)
     }
 
     pub(super) fn is_closed(&self) -> bool {
@@ -149,8 +153,8 @@ impl PostgresStore {
         })
     }
 
-    /// Closes the store except its pools, which other stores may use.
-    pub(super) async fn close_except_pools(&self) {
+    /// Closes the store except its readers, which other stores may use.
+    pub(super) async fn close_except_readers(&self) {
         let shared = &self.shared;
         // In this order, because requests move from the first queue to the second.
         for queue in [&shared.queue, &shared.lock_wait_queue] {
@@ -324,26 +328,10 @@ impl MessageStore for PostgresStore {
     }
 
     async fn health(&self) -> Result<Health, Error> {
-        /// `postgres_store` waits so long for an answer after the server's own timeout.
-        const MARGIN: Duration = Duration::from_secs(1);
         let store = self.clone();
         let checks = to_its_end(async move { store.check_health().await });
-        let ServerConfig {
-            read_timeout,
-            write_timeout,
-            ..
-        } = self.shared.config.server;
-        // The checks try a second connection if that of the writer is silent.
-        let limit = read_timeout.max((write_timeout + MARGIN) * 2);
-        let begun = Instant::now();
-        match timeout_at(begun + limit, pin!(checks)).await {
-            Ok(checked) => checked,
-            Err(_) => Err(self
-                .shared
-                .pools
-                .primary
-                .late(begun.into_std(), "read", limit)),
-        }
+        let limit = self.shared.config.health_limit();
+        self.shared.readers.within(limit, pin!(checks)).await
     }
 
     fn stats(&self) -> Stats {
@@ -358,9 +346,9 @@ impl MessageStore for PostgresStore {
     async fn close(&self) {
         let store = self.clone();
         close(async move {
-            store.close_except_pools().await;
-            if store.shared.owns_pools {
-                store.shared.pools.close().await;
+            store.close_except_readers().await;
+            if store.shared.owns_readers {
+                store.shared.readers.close().await;
             }
         })
         .await;

@@ -82,7 +82,7 @@ impl PostgresStore {
             // The wait for space in the queue and the wait for the commit share one time limit.
             _ => {
                 let limit = self.shared.config.write_timeout;
-                self.shared.pools.primary.late(begun, "write", limit)
+                self.shared.readers.primary().late(begun, "write", limit)
             }
         }
     }

@@ -27,9 +27,7 @@ use self::chunks::channel;
 use self::pages::Pages;
 use self::reading::Reading;
 use super::PostgresStore;
-use super::read::hidden_after;
 use super::readers::Readers;
-use super::replica::answer;
 use crate::{Error, EventStream, Events, Query, ReadOptions};
 
 impl PostgresStore {
@@ -38,18 +36,11 @@ impl PostgresStore {
         query: &Query,
         options: ReadOptions,
     ) -> Result<EventStream, Error> {
-        if let Some(check) = hidden_after(options) {
-            self.read_anywhere(query, check).await?;
-        }
-        let shared = &self.shared;
-        if let Some(replica) = shared.replicas.choose() {
-            let stream = self.stream_from(replica.readers(), Some(replica), query, options);
-            if let Some(stream) = answer(replica, stream).await {
-                return stream;
-            }
-        }
-        let stream = || self.stream_from(&shared.primary, None, query, options);
-        self.on_primary(stream).await
+        let open = |readers, replica| async move {
+            self.check_hidden_after(readers, query, options).await?;
+            self.stream_from(readers, replica, query, options).await
+        };
+        self.shared.readers.open(open).await
     }
 
     async fn stream_from(
@@ -71,7 +62,8 @@ impl PostgresStore {
         let (consumer, mut chunks) = channel();
         let reading = Reading {
             readers: readers.clone(),
-            replica: replica.map(|replica| (Arc::clone(replica), self.shared.primary.clone())),
+            replica: replica
+                .map(|replica| (Arc::clone(replica), self.shared.readers.primary().clone())),
             statements: Arc::clone(&self.shared.statements),
             query: query.clone(),
             pages: Pages::new(options),

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::SystemTime;
 
-use postgres_store::{BEGIN, Schema, close, in_task};
+use postgres_store::{BEGIN, Routed, Schema, close, in_task};
 use sqlx::postgres::PgRow;
 use sqlx::{AssertSqlSafe, Connection as _};
 use tokio::sync::Mutex;
@@ -13,7 +13,8 @@ use tokio::sync::Mutex;
 use self::table::{INTERFACE, SELECT, drop_namespace, insert, namespace, not_found, schema_exists};
 use super::config::Config;
 use super::error::error;
-use super::pools::Pools;
+use super::read::Readers;
+use super::replica::progress;
 use super::store::PostgresStore;
 use super::{adoption, schema};
 use crate::text::invalid;
@@ -35,7 +36,8 @@ pub struct PostgresNamespaces {
 /// that is not polled must keep neither.
 struct Shared {
     config: Config,
-    pools: Arc<Pools>,
+    readers: Routed<Readers>,
+    metrics: Metrics,
     open: Mutex<HashMap<NamespaceName, Open>>,
 }
 
@@ -74,17 +76,22 @@ impl PostgresNamespaces {
 impl Shared {
     async fn new(config: Config) -> Result<Self, Error> {
         let config = config.capped();
-        let pools = Arc::new(Pools::new(&config, Metrics::new("postgres")).await?);
+        let metrics = Metrics::new("postgres");
+        let servers = config.servers::<Error>()?;
+        let reads = metrics.reads();
+        let readers = Routed::connect(&config, servers, progress(), reads, |each| each).await;
         Ok(Self {
             config,
-            pools,
+            readers,
+            metrics,
             open: Mutex::default(),
         })
     }
 
     async fn rows(&self, sql: &str) -> Result<Vec<PgRow>, Error> {
         let statement = || sqlx::query(AssertSqlSafe(sql.to_owned()));
-        self.pools.primary.rows(statement).await
+        let readers = &self.readers;
+        readers.on_primary(|readers| readers.rows(statement)).await
     }
 
     /// The number of a new namespace if it is that of the interface, else `None`.
@@ -95,7 +102,10 @@ impl Shared {
     async fn find(&self, name: &NamespaceName) -> Result<(Schema, Namespace), Error> {
         let sql = format!("{SELECT} WHERE name = $1");
         let statement = || sqlx::query(AssertSqlSafe(sql.clone())).bind(name.as_str());
-        let rows = self.pools.primary.rows(statement).await?;
+        let readers = &self.readers;
+        let rows = readers
+            .on_primary(|readers| readers.rows(statement))
+            .await?;
         let row = rows.first().ok_or_else(|| not_found(name))?;
         namespace(row)
     }
@@ -200,7 +210,7 @@ impl Shared {
                 open.insert(name.clone(), same);
                 return Ok(store);
             }
-            Some(stale) => stale.store.close_except_pools().await,
+            Some(stale) => stale.store.close_except_readers().await,
             None => {}
         }
         let (schema, Namespace { created_at, .. }) = found.ok_or_else(|| not_found(name))?;
@@ -227,7 +237,8 @@ impl Shared {
         if config.adopt_message_db {
             adoption::end(&mut connection, &schema, config.write_timeout).await?;
         }
-        let store = PostgresStore::with_pools(config, schema, Arc::clone(&self.pools), false);
+        let (readers, metrics) = (self.readers.clone(), self.metrics.clone());
+        let store = PostgresStore::with_readers(config, schema, readers, false, metrics);
         let same = store.clone();
         open.insert(name.clone(), Open { store, created_at });
         Ok(same)
@@ -243,7 +254,7 @@ impl Shared {
     async fn delete(&self, name: &NamespaceName) -> Result<u64, Error> {
         let mut open = self.open.lock().await;
         if let Some(open) = open.remove(name) {
-            open.store.close_except_pools().await;
+            open.store.close_except_readers().await;
         }
         let (schema, _) = self.find(name).await?;
         let mut connection = self.config.administrator::<Error>().await?;
@@ -261,8 +272,8 @@ impl Shared {
 
     async fn close(&self) {
         for (_, open) in self.open.lock().await.drain() {
-            open.store.close_except_pools().await;
+            open.store.close_except_readers().await;
         }
-        self.pools.close().await;
+        self.readers.close().await;
     }
 }
