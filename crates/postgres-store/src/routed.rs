@@ -1,9 +1,10 @@
 //! Reads that go to a replica, or to the primary where no replica serves.
 //!
-//! A read has one time limit, however many servers and connections it tries.
+//! A read has one time limit, however many servers and connections it tries. Its future is boxed: several
+//! layers of calls would make that of the caller large, and too deep for the compiler.
 
 use std::fmt;
-use std::pin::{Pin, pin};
+use std::pin::Pin;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -107,8 +108,8 @@ impl<R: Reads> Routed<R> {
     where
         F: Future<Output = Result<T, R::Error>>,
     {
-        let reading = self.anywhere(|reads, _| read(reads));
-        self.within(self.limit, pin!(reading)).await
+        let mut reading = Box::pin(self.anywhere(|reads, _| read(reads)));
+        self.within(self.limit, reading.as_mut()).await
     }
 
     /// As [`read`](Self::read), for a stream that goes on after the call. `open` also gets the replica,
@@ -124,8 +125,8 @@ impl<R: Reads> Routed<R> {
     where
         F: Future<Output = Result<T, R::Error>>,
     {
-        let opening = self.anywhere(open);
-        self.within(twice(self.limit), pin!(opening)).await
+        let mut opening = Box::pin(self.anywhere(open));
+        self.within(twice(self.limit), opening.as_mut()).await
     }
 
     async fn anywhere<'a, T, F>(
@@ -151,8 +152,8 @@ impl<R: Reads> Routed<R> {
     where
         F: Future<Output = Result<T, R::Error>>,
     {
-        let reading = self.unless_doubtful(|| read(&self.primary));
-        self.within(self.limit, pin!(reading)).await
+        let mut reading = Box::pin(self.unless_doubtful(|| read(&self.primary)));
+        self.within(self.limit, reading.as_mut()).await
     }
 
     /// Reads from the primary. A server that lost the lead in a failover may still answer, and lack what
