@@ -12,6 +12,7 @@ use crate::Outcome;
 use crate::commit::{Commit, CommitError};
 use crate::error::SubmitError;
 use crate::slot::{Caller, Slot};
+use crate::sync::has_passed;
 use crate::wake_all;
 
 pub(crate) type CallerOf<C> = Caller<<C as Commit>::Verdict, <C as Commit>::Error>;
@@ -51,6 +52,26 @@ impl<C: Commit> Batch<C> {
             Self::Alone(request, _) => std::slice::from_mut(request),
             Self::Many(requests, _) => requests,
         }
+    }
+
+    /// Takes out the requests whose deadline has passed, and tells their callers.
+    fn expire(&mut self, committer: &C) {
+        let is_late = |request: &C::Request| committer.deadline(request).is_some_and(has_passed);
+        if !self.requests().iter().any(is_late) {
+            return;
+        }
+        let taken = std::mem::replace(self, Self::Many(Vec::new(), Vec::new()));
+        let pending: Vec<Pending<C>> = match taken {
+            Self::Alone(request, caller) => vec![(request, caller)],
+            Self::Many(requests, callers) => requests.into_iter().zip(callers).collect(),
+        };
+        let (late, live): (Vec<_>, Vec<_>) = pending
+            .into_iter()
+            .partition(|(request, _)| is_late(request));
+        *self = live.into_iter().collect();
+        late.into_iter()
+            .filter_map(|(_, caller)| caller.decide(Err(SubmitError::TimedOut)))
+            .for_each(Waker::wake);
     }
 
     /// Splits off the second half. `None` for a single request.
@@ -145,13 +166,21 @@ pub(crate) async fn settle<C: Commit>(committer: &C, mut batch: Batch<C>) -> Set
         arrived.for_each(|arrived| meter.left_queue(arrived));
     }
     loop {
-        let verdicts = commit(committer, &mut batch).await;
-        if let Err(SubmitError::Refused(_)) = verdicts
-            && let Some(half) = batch.split_off_half()
-        {
-            later.push(half);
-            continue;
-        }
+        batch.expire(committer);
+        let verdicts = match commit(committer, &mut batch).await {
+            Some(Ok(verdicts)) => Ok(verdicts),
+            Some(Err(CommitError::Late)) => continue,
+            Some(Err(CommitError::Refused(error))) => match batch.split_off_half() {
+                Some(half) => {
+                    later.push(half);
+                    continue;
+                }
+                None => Err(SubmitError::Refused(error)),
+            },
+            Some(Err(CommitError::Failed(error))) => Err(SubmitError::Failed(error)),
+            Some(Err(CommitError::Unknown(error))) => Err(SubmitError::Unknown(error)),
+            None => Err(SubmitError::Panicked),
+        };
         let settled = Settled { batch, verdicts };
         let Some(half) = later.pop() else {
             return settled;
@@ -161,13 +190,16 @@ pub(crate) async fn settle<C: Commit>(committer: &C, mut batch: Batch<C>) -> Set
     }
 }
 
-/// Calls the committer once.
+/// Calls the committer once, unless the batch is empty. `None` if the committer panicked.
 async fn commit<C: Commit>(
     committer: &C,
     batch: &mut Batch<C>,
-) -> Result<Vec<C::Verdict>, SubmitError<C::Error>> {
+) -> Option<Result<Vec<C::Verdict>, CommitError<C::Error>>> {
     let requests = batch.requests();
     let expected = requests.len();
+    if expected == 0 {
+        return Some(Ok(Vec::new()));
+    }
     let begun = Timer::start();
     let checked = async {
         let result = committer.commit(requests).await;
@@ -184,14 +216,7 @@ async fn commit<C: Commit>(
     if let Some(meter) = committer.meter() {
         meter.committed(begun, expected);
     }
-    match result {
-        Some(result) => result.map_err(|error| match error {
-            CommitError::Refused(error) => SubmitError::Refused(error),
-            CommitError::Failed(error) => SubmitError::Failed(error),
-            CommitError::Unknown(error) => SubmitError::Unknown(error),
-        }),
-        None => Err(SubmitError::Panicked),
-    }
+    result
 }
 
 /// The output of `future`, or `None` if it panicked.

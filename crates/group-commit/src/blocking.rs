@@ -171,6 +171,10 @@ impl<C: CommitBlocking> Commit for OnCallersThread<C> {
         self.0.size_bytes(request)
     }
 
+    fn deadline(&self, request: &C::Request) -> Option<Instant> {
+        self.0.deadline(request)
+    }
+
     fn meter(&self) -> Option<&QueueMeter> {
         self.0.meter()
     }

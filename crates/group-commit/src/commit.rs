@@ -1,4 +1,5 @@
 use std::future::Future;
+use std::time::{Duration, Instant};
 
 use store_meter::QueueMeter;
 
@@ -14,6 +15,14 @@ pub trait Commit: Send + Sync + 'static {
     /// The size of `request` in bytes, for [`Limits`](crate::Limits). Called once per request.
     fn size_bytes(&self, request: &Self::Request) -> usize;
 
+    /// The time after which `request` must not be committed any more; `None` for no end. A request
+    /// whose time has passed when its batch is taken never reaches [`commit`](Self::commit), and its
+    /// caller gets [`SubmitError::TimedOut`](crate::SubmitError::TimedOut).
+    #[inline]
+    fn deadline(&self, _request: &Self::Request) -> Option<Instant> {
+        None
+    }
+
     /// The meter that records waits and commits of the queue; `None` records nothing.
     #[inline]
     fn meter(&self) -> Option<&QueueMeter> {
@@ -25,8 +34,8 @@ pub trait Commit: Send + Sync + 'static {
     /// The batch is never empty, and its requests are in order of arrival. The queue makes one call
     /// at a time.
     ///
-    /// Leave the requests unchanged when you return [`CommitError::Refused`]: the queue submits
-    /// them again in smaller batches. In every other case you may move data out of the requests.
+    /// Leave the requests unchanged when you return [`CommitError::Refused`] or
+    /// [`CommitError::Late`]: the queue submits them again. In every other case you may move data out of the requests.
     ///
     /// A panic reaches only the callers of this batch. A wrong number of verdicts counts as a
     /// panic.
@@ -52,6 +61,14 @@ pub trait CommitBlocking: Send + Sync + 'static {
     /// The size of `request` in bytes, for [`Limits`](crate::Limits). Called once per request.
     fn size_bytes(&self, request: &Self::Request) -> usize;
 
+    /// The time after which `request` must not be committed any more; `None` for no end. A request
+    /// whose time has passed when its batch is taken never reaches [`commit`](Self::commit), and its
+    /// caller gets [`SubmitError::TimedOut`](crate::SubmitError::TimedOut).
+    #[inline]
+    fn deadline(&self, _request: &Self::Request) -> Option<Instant> {
+        None
+    }
+
     /// The meter that records waits and commits of the queue; `None` records nothing.
     #[inline]
     fn meter(&self) -> Option<&QueueMeter> {
@@ -76,9 +93,20 @@ pub enum CommitError<E> {
     /// error. A batch of `n` requests with one invalid request costs at most `2 * log2(n) + 1`
     /// commits, with the logarithm rounded up.
     Refused(E),
+    /// Nothing was written, because the time of at least one request ended while the committer
+    /// waited, such as for a connection or a lock. The queue answers the callers whose
+    /// [`deadline`](Commit::deadline) has passed, and commits the other requests again.
+    Late,
     /// Nothing was written, for a reason outside the requests. Every caller of the batch gets the
     /// error.
     Failed(E),
     /// The batch may have been written. Every caller of the batch gets the error.
     Unknown(E),
+}
+
+/// The end of a time limit that begins at `start`. A century later if no clock can show the end, so
+/// that a limit of [`Duration::MAX`] means no end.
+pub fn deadline_after(start: Instant, limit: Duration) -> Instant {
+    const CENTURY: Duration = Duration::from_secs(100 * 365 * 24 * 60 * 60);
+    start + limit.min(CENTURY)
 }

@@ -9,9 +9,9 @@ pub enum SubmitError<E> {
     /// The queue was closed before the request arrived. Nothing was written: submit elsewhere.
     #[error("the commit queue is closed")]
     Closed,
-    /// The deadline passed while the request was queued. It was not and will not be written: try again
+    /// The deadline passed before the commit of the request began. It was not and will not be written: try again
     /// later, or give up.
-    #[error("timed out while queued; nothing was written")]
+    #[error("timed out before the commit; nothing was written")]
     TimedOut,
     /// The deadline passed during the commit of the request, or the runtime that drove the commit
     /// shut down. The request may have been written, or may still be written: look it up before you

@@ -21,7 +21,7 @@ mod wake_all;
 
 pub use blocking::BlockingQueue;
 pub use claim::Claim;
-pub use commit::{Commit, CommitBlocking, CommitError};
+pub use commit::{Commit, CommitBlocking, CommitError, deadline_after};
 pub use error::SubmitError;
 pub use limits::Limits;
 pub use queue::Queue;

@@ -40,7 +40,7 @@ pub use readers::Readers;
 pub use replicas::{Replica, Replicas, Watching};
 pub use routed::{Progress, Reads, Routed, answer};
 pub use schema::{Design, Schema, SchemaError, require_utf8};
-pub use server::{BEGIN, Server, Session, deadline_after};
+pub use server::{BEGIN, Server, Session, deadline_after, send_before};
 pub use sign_of_life::EVERY as KEEP_ALIVE_INTERVAL;
 pub use statement::{Bound, execute, in_time, rows};
 pub use store_error::StoreError;

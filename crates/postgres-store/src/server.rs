@@ -242,6 +242,14 @@ fn milliseconds(limit: Duration) -> String {
     limit.min(LONGEST).as_millis().max(1).to_string()
 }
 
+/// The last moment to send a statement of a writer with this time limit for a caller whose time ends
+/// at `deadline`. A later answer might come too late.
+pub fn send_before(deadline: Instant, limit: Duration) -> Instant {
+    // A tenth for the statement, and a tenth for its answer.
+    let least = step(limit) * 2;
+    deadline.checked_sub(least).unwrap_or(deadline)
+}
+
 /// The deadline of an operation that starts now.
 pub fn deadline_after(limit: Duration) -> Instant {
     Instant::now() + limit.min(LONGEST)

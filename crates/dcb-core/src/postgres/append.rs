@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use group_commit::SubmitError;
-use postgres_store::deadline_after;
+use postgres_store::{deadline_after, send_before};
 use tokio::time::{Instant, sleep_until, timeout_at};
 use uuid::Uuid;
 
@@ -35,6 +35,7 @@ impl PostgresStore {
         let deadline = self.write_deadline(&request);
         if let Some(request) = Arc::get_mut(&mut request) {
             request.deadline = Some(deadline);
+            request.send_before = Some(send_before(deadline, self.shared.config.write_timeout));
         }
         let mut deadline = pin!(sleep_until(deadline));
         // Repeats only for `Verdict::Again`; the deadline bounds all attempts together.

@@ -24,6 +24,8 @@ pub(super) struct Request {
     condition_keys: SmallVec<[i64; 4]>,
     /// The end of the caller's time. `None` in the caller's own transaction.
     pub(super) deadline: Option<Instant>,
+    /// The last moment to send it for this caller. `None` in the caller's own transaction.
+    pub(super) send_before: Option<Instant>,
 }
 
 impl Request {
@@ -35,6 +37,7 @@ impl Request {
             condition_keys: append.conditions.iter().flat_map(condition_keys).collect(),
             append,
             deadline: None,
+            send_before: None,
         })
     }
 
@@ -73,6 +76,11 @@ impl Request {
                 rest = remaining;
                 (condition, condition_keys)
             })
+    }
+
+    /// Whether its caller has too little time left to wait for an answer.
+    pub(super) fn is_late(&self) -> bool {
+        self.send_before.is_some_and(|last| Instant::now() >= last)
     }
 
     /// The ids that the caller chose. Unlike generated ids, they may be stored already.

@@ -19,6 +19,7 @@ use sqlx::Row as _;
 use sqlx::postgres::PgRow;
 use store_meter::QueueMeter;
 use tokio::sync::Mutex;
+use tokio::time::Instant;
 use uuid::Uuid;
 
 use super::counters::Counters;
@@ -184,30 +185,8 @@ impl Writer {
         Ok(inserted)
     }
 
-    /// Commits the requests whose callers have time to wait for the answer, and tells the others.
-    async fn commit_rest(
-        &self,
-        session: &mut Session,
-        batch: &[Arc<Request>],
-    ) -> Result<Vec<Verdict>, CommitError<Error>> {
-        let is_in_time = |request: &Arc<Request>| has_time(&session.connection, request);
-        let in_time: Vec<bool> = batch.iter().map(is_in_time).collect();
-        let sent = batch
-            .iter()
-            .zip(&in_time)
-            .filter(|(_, is_in_time)| **is_in_time);
-        let rest: Vec<_> = sent.map(|(request, _)| Arc::clone(request)).collect();
-        let mut verdicts = Vec::new().into_iter();
-        if !rest.is_empty() {
-            verdicts = self.commit_in_time(session, &rest).await?.into_iter();
-        }
-        let late = || Some(Verdict::Done(Err(timed_out(&session.connection))));
-        let verdict = |is_in_time| if is_in_time { verdicts.next() } else { late() };
-        Ok(in_time.into_iter().filter_map(verdict).collect())
-    }
-
-    /// Commits requests whose callers have time to wait for the answer.
-    async fn commit_in_time(
+    /// Commits a batch over a connection that is open.
+    async fn commit_connected(
         &self,
         session: &mut Session,
         batch: &[Arc<Request>],
@@ -229,7 +208,8 @@ impl Writer {
                     | Failure::ReadOnly
                     | Failure::Session
                     | Failure::Refused => Err(CommitError::Failed(error(&failed))),
-                    Failure::Cancelled => Ok(cancelled(&session.connection, batch)),
+                    // The server gave up in time for the first caller whose time ends.
+                    Failure::Cancelled => Err(CommitError::Late),
                     Failure::Lost => {
                         self.counters
                             .lost_connections
@@ -297,29 +277,6 @@ impl Session {
     }
 }
 
-/// Whether the caller of a request has time to wait for an answer.
-fn has_time(connection: &WriterConnection, request: &Request) -> bool {
-    request
-        .deadline
-        .is_none_or(|deadline| connection.has_time(deadline))
-}
-
-/// The verdicts on a batch that the server gave up, in time for the first caller whose time ends.
-fn cancelled(connection: &WriterConnection, batch: &[Arc<Request>]) -> Vec<Verdict> {
-    let verdict = |request: &Arc<Request>| match has_time(connection, request) {
-        true => Verdict::Again,
-        false => Verdict::Done(Err(timed_out(connection))),
-    };
-    batch.iter().map(verdict).collect()
-}
-
-fn timed_out(connection: &WriterConnection) -> Error {
-    Error::Timeout {
-        operation: "append",
-        limit: connection.limit(),
-    }
-}
-
 /// Whether an INSERT has appended the batch.
 fn is_inserted(inserted: Result<u64, sqlx::Error>) -> Result<bool, sqlx::Error> {
     match inserted {
@@ -383,6 +340,10 @@ impl Commit for Writer {
         request.size_bytes()
     }
 
+    fn deadline(&self, request: &Arc<Request>) -> Option<std::time::Instant> {
+        request.send_before.map(Instant::into_std)
+    }
+
     fn meter(&self) -> Option<&QueueMeter> {
         Some(self.counters.metrics.queue())
     }
@@ -394,11 +355,9 @@ impl Commit for Writer {
         let connected = session.connection.connect_before(last).await;
         // `Failed`, not `Unknown`: nothing has been sent yet.
         connected.map_err(|failed| CommitError::Failed(error(&failed)))?;
-        let is_in_time = |request: &Arc<Request>| has_time(&session.connection, request);
-        if batch.iter().all(is_in_time) {
-            self.commit_in_time(session, batch).await
-        } else {
-            self.commit_rest(session, batch).await
+        match batch.iter().any(|request| request.is_late()) {
+            true => Err(CommitError::Late),
+            false => self.commit_connected(session, batch).await,
         }
     }
 }

@@ -15,7 +15,6 @@ use super::error::error;
 use super::log::Log;
 use super::pages::{self, Pages};
 use super::request::Request;
-use super::session::deadline_after;
 use super::{admission, read};
 use crate::extent::Span;
 use crate::projection::LastEvents;
@@ -90,8 +89,8 @@ impl BlockingSqliteStore {
     pub fn submit(&self, append: Append) -> Result<Appended, Error> {
         let config = &self.log.config;
         config.limits.check(&append)?;
-        let request = Request::new(append);
-        let deadline = deadline_after(request.called, config.write_timeout);
+        let request = Request::new(append, config.write_timeout);
+        let deadline = request.deadline;
         let ticket = Arc::clone(&request.ticket);
         let _waiting = self.log.counters.metrics.append_begins();
         let ended = match self.queue.submit_until(request, deadline) {

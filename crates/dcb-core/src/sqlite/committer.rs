@@ -1,6 +1,7 @@
 //! Commits the batches of the async and the blocking queue to the log.
 
 use std::sync::Arc;
+use std::time::Instant;
 
 use group_commit::{Commit, CommitBlocking, CommitError, SubmitError};
 use store_meter::QueueMeter;
@@ -23,6 +24,10 @@ impl CommitBlocking for Committer {
         request.size_bytes()
     }
 
+    fn deadline(&self, request: &Request) -> Option<Instant> {
+        Some(request.deadline)
+    }
+
     fn meter(&self) -> Option<&QueueMeter> {
         Some(self.0.counters.metrics.queue())
     }
@@ -40,6 +45,10 @@ impl Commit for Committer {
 
     fn size_bytes(&self, request: &Request) -> usize {
         request.size_bytes()
+    }
+
+    fn deadline(&self, request: &Request) -> Option<Instant> {
+        Some(request.deadline)
     }
 
     fn meter(&self) -> Option<&QueueMeter> {

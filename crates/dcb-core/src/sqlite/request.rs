@@ -1,7 +1,7 @@
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
-use group_commit::Claim;
+use group_commit::{Claim, deadline_after};
 use smallvec::SmallVec;
 use uuid::Uuid;
 
@@ -12,8 +12,8 @@ use crate::{Append, Appended, Error, Event};
 pub(super) struct Request {
     pub(super) append: Append,
     pub(super) ticket: Arc<Ticket>,
-    /// The time of the call. The time limit of the append starts here.
-    pub(super) called: Instant,
+    /// The end of the caller's time.
+    pub(super) deadline: Instant,
 }
 
 /// What the caller keeps of a request that it has queued.
@@ -28,7 +28,7 @@ pub(super) struct Ticket {
 pub(super) type Verdict = Result<Appended, Error>;
 
 impl Request {
-    pub(super) fn new(append: Append) -> Self {
+    pub(super) fn new(append: Append, limit: Duration) -> Self {
         let ids = append.events.iter().map(Event::id_or_new);
         let ticket = Ticket {
             ids: ids.collect(),
@@ -36,7 +36,7 @@ impl Request {
         };
         Self {
             ticket: Arc::new(ticket),
-            called: Instant::now(),
+            deadline: deadline_after(Instant::now(), limit),
             append,
         }
     }
@@ -46,7 +46,7 @@ impl Request {
         let empty = Self {
             append: Append::new([]),
             ticket: Arc::clone(&self.ticket),
-            called: self.called,
+            deadline: self.deadline,
         };
         std::mem::replace(self, empty)
     }

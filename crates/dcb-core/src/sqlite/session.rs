@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
+use group_commit::deadline_after;
 use rusqlite::{Connection, OpenFlags, Result};
 use sqlite_store::{Access, configure_log, configure_statements, is_busy};
 
@@ -112,12 +113,6 @@ fn open(config: &Config, access: Access, create: OpenFlags) -> Result<Connection
 /// The end of a time limit that starts now.
 pub(super) fn deadline(limit: Duration) -> Instant {
     deadline_after(Instant::now(), limit)
-}
-
-/// The end of a time limit, or a century after its start if the sum overflows.
-pub(super) fn deadline_after(start: Instant, limit: Duration) -> Instant {
-    const CENTURY: Duration = Duration::from_secs(100 * 365 * 24 * 60 * 60);
-    start.checked_add(limit).unwrap_or_else(|| start + CENTURY)
 }
 
 /// Retries while another process holds a lock, until the deadline.

@@ -102,7 +102,7 @@ impl EventStore for SqliteStore {
         config.limits.check(&append)?;
         let _waiting = metrics.append_begins();
         let deadline = pin!(sleep(config.write_timeout));
-        let request = Request::new(append);
+        let request = Request::new(append, config.write_timeout);
         let ticket = Arc::clone(&request.ticket);
         let ended = match self.queue.submit_until(request, deadline).await {
             Ok(verdict) => verdict,

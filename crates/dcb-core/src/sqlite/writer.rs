@@ -85,7 +85,10 @@ impl Writer {
         unindexed_keys: &UnindexedKeys,
         counters: &Counters,
     ) -> Result<Vec<Verdict>, CommitError<Error>> {
-        self.begin("append", self.deadline(batch))?;
+        let last = batch.iter().map(|request| request.deadline).max();
+        // Earlier callers withdraw their requests by themselves, but the caller on whose thread the
+        // batch is committed has to stay.
+        self.begin(last.unwrap_or_else(Instant::now))?;
         let Applied {
             verdicts,
             written,
@@ -113,10 +116,14 @@ impl Writer {
     pub(super) fn clear(&self) -> Result<(), Error> {
         let cause = |failed| match failed {
             CommitError::Refused(error) | CommitError::Failed(error) => error,
+            CommitError::Late => Error::Timeout {
+                operation: "clear",
+                limit: self.write_timeout,
+            },
             CommitError::Unknown(_) => Error::OutcomeUnknown { ids: Vec::new() },
         };
-        let deadline = session::deadline(self.write_timeout);
-        self.begin("clear", deadline).map_err(cause)?;
+        self.begin(session::deadline(self.write_timeout))
+            .map_err(cause)?;
         // The keys in memory need no reset: the increased clearing count makes them obsolete.
         for delete in CLEAR {
             self.execute(delete).map_err(|failed| {
@@ -127,16 +134,8 @@ impl Writer {
         self.end().map_err(cause)
     }
 
-    /// The time at which the last caller of a batch gives up. Earlier ones withdraw their requests
-    /// by themselves, but the caller on whose thread the batch is committed has to stay.
-    fn deadline(&self, batch: &[Request]) -> Instant {
-        let last = batch.iter().map(|request| request.called).max();
-        let last = last.unwrap_or_else(Instant::now);
-        session::deadline_after(last, self.write_timeout)
-    }
-
     /// Takes the file's write lock. Waits for another process until the deadline.
-    fn begin(&self, operation: &'static str, deadline: Instant) -> Result<(), CommitError<Error>> {
+    fn begin(&self, deadline: Instant) -> Result<(), CommitError<Error>> {
         // A panic may have left a transaction open.
         if !self.connection.is_autocommit() {
             self.roll_back();
@@ -146,15 +145,9 @@ impl Writer {
             self.delays.locked(&self.connection, &locked);
             locked
         };
-        retry(deadline, lock).map_err(|failed| {
-            CommitError::Failed(if is_busy(&failed) {
-                Error::Timeout {
-                    operation,
-                    limit: self.write_timeout,
-                }
-            } else {
-                error(&failed)
-            })
+        retry(deadline, lock).map_err(|failed| match is_busy(&failed) {
+            true => CommitError::Late,
+            false => CommitError::Failed(error(&failed)),
         })
     }
 
@@ -259,7 +252,10 @@ mod tests {
         // SQLite raises the limit to the size of the file.
         set_max_pages(&writer, 1);
         let event = Event::builder("A").data("1".repeat(100_000)).build();
-        let batch = [Request::new(Append::new(event.unwrap()))];
+        let batch = [Request::new(
+            Append::new(event.unwrap()),
+            config.write_timeout,
+        )];
         let (keys, counters) = (UnindexedKeys::default(), Counters::default());
         let failed = writer.commit(&batch, &keys, &counters).unwrap_err();
         let CommitError::Failed(error @ Error::DiskFull { .. }) = failed else {

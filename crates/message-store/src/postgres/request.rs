@@ -15,6 +15,8 @@ pub(super) struct Request {
     pub(super) ids: Arc<[Uuid]>,
     /// The end of the caller's time.
     pub(super) deadline: Instant,
+    /// The last moment to send it for this caller.
+    pub(super) send_before: Instant,
 }
 
 impl Request {
@@ -22,6 +24,7 @@ impl Request {
         writes: Vec<StreamWrite>,
         lock: impl Fn(&str) -> i64,
         deadline: Instant,
+        send_before: Instant,
     ) -> Self {
         let messages = writes.iter().flat_map(|write| &write.messages);
         let ids = messages.map(|message| message.id().unwrap_or_else(Uuid::now_v7));
@@ -33,6 +36,7 @@ impl Request {
                 .collect(),
             writes,
             deadline,
+            send_before,
         }
     }
 
@@ -43,8 +47,14 @@ impl Request {
             locks: Vec::new(),
             ids: Arc::default(),
             deadline: self.deadline,
+            send_before: self.send_before,
         };
         std::mem::replace(self, empty)
+    }
+
+    /// Whether its caller has too little time left to wait for an answer.
+    pub(super) fn is_late(&self) -> bool {
+        Instant::now() >= self.send_before
     }
 
     pub(super) fn messages(&self) -> impl Iterator<Item = &Message> {

@@ -4,7 +4,7 @@ use std::pin::pin;
 use std::sync::Arc;
 
 use group_commit::{Queue, SubmitError};
-use postgres_store::deadline_after;
+use postgres_store::{deadline_after, send_before};
 use tokio::time::{sleep_until, timeout_at};
 use uuid::Uuid;
 
@@ -43,7 +43,8 @@ impl PostgresStore {
         let end = deadline_after(shared.config.write_timeout);
         let mut deadline = pin!(sleep_until(end));
         let lock = |category: &str| lock_key(&shared.schema, category);
-        let mut request = Request::new(writes, lock, end);
+        let last = send_before(end, shared.config.write_timeout);
+        let mut request = Request::new(writes, lock, end, last);
         let ids = Arc::clone(&request.ids);
         let mut queue: &Queue<Writer> = &shared.queue;
         loop {

@@ -111,39 +111,8 @@ impl Writer {
         self.send(session).await
     }
 
-    /// Commits the requests whose callers have time to wait for the answer, and tells the others.
-    async fn commit_rest(
-        &self,
-        session: &mut Session,
-        batch: &mut [Request],
-    ) -> Result<Vec<Verdict>, CommitError<Error>> {
-        let is_in_time = |request: &Request| session.connection.has_time(request.deadline);
-        let in_time: Vec<bool> = batch.iter().map(is_in_time).collect();
-        let sent = batch
-            .iter_mut()
-            .zip(&in_time)
-            .filter(|(_, is_in_time)| **is_in_time);
-        let mut rest: Vec<_> = sent.map(|(request, _)| request.take()).collect();
-        let mut committed = Ok(Vec::new());
-        if !rest.is_empty() {
-            committed = self.commit_in_time(session, &mut rest).await;
-        }
-        // The queue sends a refused batch again, in parts.
-        let sent = batch
-            .iter_mut()
-            .zip(&in_time)
-            .filter(|(_, is_in_time)| **is_in_time);
-        for ((request, _), sent) in sent.zip(rest) {
-            *request = sent;
-        }
-        let mut verdicts = committed?.into_iter();
-        let late = || Some(Verdict::Done(Err(timed_out(&session.connection))));
-        let verdict = |is_in_time| if is_in_time { verdicts.next() } else { late() };
-        Ok(in_time.into_iter().filter_map(verdict).collect())
-    }
-
-    /// Commits requests whose callers have time to wait for the answer.
-    async fn commit_in_time(
+    /// Commits a batch over a connection that is open.
+    async fn commit_connected(
         &self,
         session: &mut Session,
         batch: &mut [Request],
@@ -177,7 +146,8 @@ impl Writer {
             | Failure::ReadOnly
             | Failure::Session
             | Failure::Refused => Err(CommitError::Failed(error(&failed))),
-            Failure::Cancelled => Ok(cancelled(&session.connection, batch)),
+            // The server gave up in time for the first caller whose time ends.
+            Failure::Cancelled => Err(CommitError::Late),
             Failure::Lost => {
                 let resolved = self.resolve(session, batch).await;
                 // The batch may have been committed.
@@ -199,9 +169,7 @@ impl Writer {
                 .iter_mut()
                 .map(|request| Verdict::Again(request.take()))
                 .collect()),
-            Err(failed) if failure(&failed) == Failure::Cancelled => {
-                Ok(cancelled(&session.connection, batch))
-            }
+            Err(failed) if failure(&failed) == Failure::Cancelled => Err(CommitError::Late),
             Err(failed) => {
                 if failure(&failed) == Failure::Lost {
                     session.connection.mark_lost();
@@ -270,22 +238,6 @@ fn verdict_after_loss(request: &mut Request, stored: &HashMap<Uuid, Written>) ->
     }
 }
 
-/// The verdicts on a batch that the server gave up, in time for the first caller whose time ends.
-fn cancelled(connection: &WriterConnection, batch: &mut [Request]) -> Vec<Verdict> {
-    let verdict = |request: &mut Request| match connection.has_time(request.deadline) {
-        true => Verdict::Again(request.take()),
-        false => Verdict::Done(Err(timed_out(connection))),
-    };
-    batch.iter_mut().map(verdict).collect()
-}
-
-fn timed_out(connection: &WriterConnection) -> Error {
-    Error::Timeout {
-        operation: "write",
-        limit: connection.limit(),
-    }
-}
-
 fn answer(row: &PgRow) -> Result<Answer, sqlx::Error> {
     let versions: Vec<i64> = row.try_get(0)?;
     let global_positions: Option<Vec<i64>> = row.try_get(1)?;
@@ -327,6 +279,10 @@ impl Commit for Writer {
         request.size_bytes()
     }
 
+    fn deadline(&self, request: &Request) -> Option<std::time::Instant> {
+        Some(request.send_before.into_std())
+    }
+
     fn meter(&self) -> Option<&QueueMeter> {
         Some(self.counters.metrics.queue())
     }
@@ -341,11 +297,9 @@ impl Commit for Writer {
             .connect_before(last)
             .await
             .map_err(|failed| CommitError::Failed(error(&failed)))?;
-        let is_in_time = |request: &Request| session.connection.has_time(request.deadline);
-        if batch.iter().all(is_in_time) {
-            self.commit_in_time(session, batch).await
-        } else {
-            self.commit_rest(session, batch).await
+        match batch.iter().any(Request::is_late) {
+            true => Err(CommitError::Late),
+            false => self.commit_connected(session, batch).await,
         }
     }
 }

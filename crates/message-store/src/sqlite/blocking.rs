@@ -90,8 +90,8 @@ impl BlockingSqliteStore {
         message: Message,
         expected_version: ExpectedVersion,
     ) -> Result<Written, Error> {
-        let limits = &self.shared.config.limits;
-        let request = Request::from_message(limits, stream, message, expected_version)?;
+        let config = &self.shared.config;
+        let request = Request::from_message(config, stream, message, expected_version)?;
         Ok(self.submit(request)?.as_slice()[0])
     }
 
@@ -111,8 +111,8 @@ impl BlockingSqliteStore {
         messages: Vec<Message>,
         expected_version: ExpectedVersion,
     ) -> Result<Vec<Written>, Error> {
-        let limits = &self.shared.config.limits;
-        let request = Request::from_batch(limits, stream, messages, expected_version)?;
+        let config = &self.shared.config;
+        let request = Request::from_batch(config, stream, messages, expected_version)?;
         Ok(self.submit(request)?.into_vec())
     }
 
@@ -127,14 +127,14 @@ impl BlockingSqliteStore {
     /// with the same ids; [`Error::Closed`] after [`BlockingSqliteStore::close`].
     #[instrument(level = "debug", name = "messages.write_streams", skip_all)]
     pub fn write_streams(&self, writes: Vec<StreamWrite>) -> Result<Vec<Vec<Written>>, Error> {
-        let request = Request::from_streams(&self.shared.config.limits, writes)?;
+        let request = Request::from_streams(&self.shared.config, writes)?;
         let counts = request.counts();
         Ok(split_by_stream(&counts, self.submit(request)?.as_slice()))
     }
 
     fn submit(&self, request: Request) -> Verdict {
         let ticket = request.ticket();
-        let deadline = request.called + self.shared.config.write_timeout;
+        let deadline = request.deadline;
         let metrics = &self.shared.counters.metrics;
         let _waiting = metrics.write_begins();
         let outcome = self.shared.blocking_queue.submit_until(request, deadline);

@@ -4,6 +4,7 @@ use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use group_commit::deadline_after;
 use rusqlite::{Connection, OpenFlags};
 use sqlite_store::{Access, configure_log, configure_statements};
 
@@ -29,7 +30,7 @@ pub(super) fn writer(
     config: &Config,
     check: fn(&Connection) -> Result<(), Failure>,
 ) -> Result<Connection, Error> {
-    let give_up = Instant::now() + config.write_timeout;
+    let give_up = deadline_after(Instant::now(), config.write_timeout);
     loop {
         let opened = try_writer(config).and_then(|connection| {
             check(&connection)?;

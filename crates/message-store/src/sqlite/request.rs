@@ -5,21 +5,22 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Instant;
 
-use group_commit::Claim;
+use group_commit::{Claim, deadline_after};
 use serde_json::value::RawValue;
 use uuid::Uuid;
 
+use super::config::Config;
 use super::one_or_many::OneOrMany;
 use super::payload;
 use crate::stream_name::category_of;
-use crate::{Error, ExpectedVersion, Limits, Message, StreamName, StreamWrite, Written};
+use crate::{Error, ExpectedVersion, Message, StreamName, StreamWrite, Written};
 
 /// A write in the queue.
 pub(super) struct Request {
     pub(super) streams: OneOrMany<StreamRequest>,
     pub(super) size_bytes: usize,
-    /// The time of the call. The time limit of the write starts here.
-    pub(super) called: Instant,
+    /// The end of the caller's time.
+    pub(super) deadline: Instant,
     /// Shared with the caller.
     pub(super) claim: Arc<Claim>,
 }
@@ -51,29 +52,29 @@ pub(super) type Verdict = Result<OneOrMany<Written>, Error>;
 
 impl Request {
     pub(super) fn from_message(
-        limits: &Limits,
+        config: &Config,
         stream: &StreamName,
         message: Message,
         expected_version: ExpectedVersion,
     ) -> Result<Self, Error> {
-        limits.check_message(&message)?;
+        config.limits.check_message(&message)?;
         let messages = OneOrMany::One(MessageRequest::new(message));
-        Ok(Self::for_stream(stream, messages, expected_version))
+        Ok(Self::for_stream(config, stream, messages, expected_version))
     }
 
     pub(super) fn from_batch(
-        limits: &Limits,
+        config: &Config,
         stream: &StreamName,
         messages: Vec<Message>,
         expected_version: ExpectedVersion,
     ) -> Result<Self, Error> {
-        limits.check_batch(&messages)?;
+        config.limits.check_batch(&messages)?;
         let messages = messages.into_iter().map(MessageRequest::new).collect();
-        Ok(Self::for_stream(stream, messages, expected_version))
+        Ok(Self::for_stream(config, stream, messages, expected_version))
     }
 
-    pub(super) fn from_streams(limits: &Limits, writes: Vec<StreamWrite>) -> Result<Self, Error> {
-        limits.check_streams(&writes)?;
+    pub(super) fn from_streams(config: &Config, writes: Vec<StreamWrite>) -> Result<Self, Error> {
+        config.limits.check_streams(&writes)?;
         let streams = writes.into_iter().map(|write| StreamRequest {
             name: write.stream,
             expected_version: write.expected_version,
@@ -83,26 +84,30 @@ impl Request {
                 .map(MessageRequest::new)
                 .collect(),
         });
-        Ok(Self::new(streams.collect()))
+        Ok(Self::new(config, streams.collect()))
     }
 
     fn for_stream(
+        config: &Config,
         stream: &StreamName,
         messages: OneOrMany<MessageRequest>,
         expected_version: ExpectedVersion,
     ) -> Self {
-        Self::new(OneOrMany::One(StreamRequest {
-            name: stream.clone(),
-            expected_version,
-            messages,
-        }))
+        Self::new(
+            config,
+            OneOrMany::One(StreamRequest {
+                name: stream.clone(),
+                expected_version,
+                messages,
+            }),
+        )
     }
 
-    fn new(streams: OneOrMany<StreamRequest>) -> Self {
+    fn new(config: &Config, streams: OneOrMany<StreamRequest>) -> Self {
         let mut request = Self {
             streams,
             size_bytes: 0,
-            called: Instant::now(),
+            deadline: deadline_after(Instant::now(), config.write_timeout),
             claim: Arc::default(),
         };
         request.size_bytes = request

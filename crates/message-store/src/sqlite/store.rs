@@ -127,7 +127,7 @@ fn is_short(batch_size: Option<u64>) -> bool {
 impl MessageStore for SqliteStore {
     #[instrument(level = "debug", name = "messages.write_streams", skip_all)]
     async fn write_streams(&self, writes: Vec<StreamWrite>) -> Result<Vec<Vec<Written>>, Error> {
-        let request = Request::from_streams(&self.blocking.shared.config.limits, writes)?;
+        let request = Request::from_streams(&self.blocking.shared.config, writes)?;
         let counts = request.counts();
         Ok(split_by_stream(
             &counts,
@@ -142,8 +142,8 @@ impl MessageStore for SqliteStore {
         messages: Vec<Message>,
         expected_version: ExpectedVersion,
     ) -> Result<Vec<Written>, Error> {
-        let limits = &self.blocking.shared.config.limits;
-        let request = Request::from_batch(limits, stream, messages, expected_version)?;
+        let config = &self.blocking.shared.config;
+        let request = Request::from_batch(config, stream, messages, expected_version)?;
         Ok(self.submit(request).await?.into_vec())
     }
 
@@ -154,8 +154,8 @@ impl MessageStore for SqliteStore {
         message: Message,
         expected_version: ExpectedVersion,
     ) -> Result<Written, Error> {
-        let limits = &self.blocking.shared.config.limits;
-        let request = Request::from_message(limits, stream, message, expected_version)?;
+        let config = &self.blocking.shared.config;
+        let request = Request::from_message(config, stream, message, expected_version)?;
         Ok(self.submit(request).await?.as_slice()[0])
     }
 

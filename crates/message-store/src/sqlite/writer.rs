@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
-use group_commit::{Commit, CommitBlocking, CommitError};
+use group_commit::{Commit, CommitBlocking, CommitError, deadline_after};
 use rusqlite::Connection;
 use sqlite_store::{Delays, OpenedFile, leaves_commit_unknown};
 use store_meter::QueueMeter;
@@ -89,7 +89,7 @@ impl Writer {
         &self,
         mut change: impl FnMut(&Connection) -> Result<T, Failure>,
     ) -> Result<T, Error> {
-        let give_up = Instant::now() + self.timeout;
+        let give_up = deadline_after(Instant::now(), self.timeout);
         loop {
             match self.try_change(&mut change) {
                 Ok(changed) => return Ok(changed),
@@ -150,9 +150,9 @@ impl Writer {
 
     /// The time at which the last caller of a batch gives up. Earlier ones withdraw their writes by
     /// themselves, but the caller on whose thread the batch is committed has to stay.
-    fn give_up(&self, batch: &[Request]) -> Instant {
-        let last = batch.iter().map(|request| request.called).max();
-        last.unwrap_or_else(Instant::now) + self.timeout
+    fn give_up(batch: &[Request]) -> Instant {
+        let last = batch.iter().map(|request| request.deadline).max();
+        last.unwrap_or_else(Instant::now)
     }
 
     pub(super) fn timed_out(&self) -> Error {
@@ -164,14 +164,13 @@ impl Writer {
 
     /// The result for the queue, or `None` to try again.
     fn outcome(
-        &self,
         attempt: Result<Vec<Verdict>, Failure>,
         give_up: Instant,
     ) -> Option<Result<Vec<Verdict>, CommitError<Error>>> {
         Some(match attempt {
             Ok(verdicts) => Ok(verdicts),
             Err(Failure::Busy(_)) if Instant::now() < give_up => return None,
-            Err(Failure::Busy(_)) => Err(CommitError::Failed(self.timed_out())),
+            Err(Failure::Busy(_)) => Err(CommitError::Late),
             Err(Failure::Failed(error)) => Err(CommitError::Failed(error)),
             Err(Failure::Unknown(error)) => Err(CommitError::Unknown(error)),
         })
@@ -198,14 +197,18 @@ impl CommitBlocking for ThreadCommitter {
         request.size_bytes
     }
 
+    fn deadline(&self, request: &Request) -> Option<Instant> {
+        Some(request.deadline)
+    }
+
     fn meter(&self) -> Option<&QueueMeter> {
         Some(self.0.counters.metrics.queue())
     }
 
     fn commit(&self, batch: &mut [Request]) -> Result<Vec<Verdict>, CommitError<Error>> {
-        let give_up = self.0.give_up(batch);
+        let give_up = Writer::give_up(batch);
         loop {
-            if let Some(outcome) = self.0.outcome(self.0.try_commit(batch), give_up) {
+            if let Some(outcome) = Writer::outcome(self.0.try_commit(batch), give_up) {
                 return outcome;
             }
             thread::sleep(BUSY_PAUSE);
@@ -227,14 +230,18 @@ impl Commit for TaskCommitter {
         request.size_bytes
     }
 
+    fn deadline(&self, request: &Request) -> Option<Instant> {
+        Some(request.deadline)
+    }
+
     fn meter(&self) -> Option<&QueueMeter> {
         Some(self.0.counters.metrics.queue())
     }
 
     async fn commit(&self, batch: &mut [Request]) -> Result<Vec<Verdict>, CommitError<Error>> {
-        let give_up = self.0.give_up(batch);
+        let give_up = Writer::give_up(batch);
         loop {
-            if let Some(outcome) = self.0.outcome(self.0.try_commit(batch), give_up) {
+            if let Some(outcome) = Writer::outcome(self.0.try_commit(batch), give_up) {
                 return outcome;
             }
             // The connection is unlocked here, so blocking callers can write during this pause.

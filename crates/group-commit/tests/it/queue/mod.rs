@@ -4,6 +4,7 @@ mod batches;
 mod bounds;
 mod cancellation;
 mod close;
+mod deadlines;
 mod errors;
 mod gate;
 mod handover;

@@ -19,7 +19,7 @@ fn write(stream: &str, count: usize, expected: Option<i64>) -> StreamWrite {
 
 fn batch(requests: impl IntoIterator<Item = Vec<StreamWrite>>) -> Vec<Request> {
     let requests = requests.into_iter();
-    let request = |writes| Request::new(writes, |_| 0, Instant::now());
+    let request = |writes| Request::new(writes, |_| 0, Instant::now(), Instant::now());
     requests.map(request).collect()
 }
 
