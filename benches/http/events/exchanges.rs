@@ -3,7 +3,7 @@
 use crate::loads::SameAnswer;
 use crate::support::content::Content;
 use crate::support::rows;
-use crate::web_app::{Drawn, Found, Random, Request, Scenario};
+use crate::web_app::{Item, Random, Request, Scenario};
 use bench::load::{Answer, Exchange, Exchanges};
 use bench::{BoxError, Outcome};
 use bytes::Bytes;
@@ -19,8 +19,9 @@ const DCB: &str = "/dcb";
 pub(crate) fn drawn(scenario: Scenario, user: usize) -> Exchanges {
     let mut random = Random::new(user as u64 + 1);
     Box::new(move || {
-        let Drawn { request, pause } = scenario.draw(&mut random);
-        exchange(request).pause(pause)
+        let drawn = scenario.draw(&mut random);
+        let pause = drawn.pause();
+        exchange(drawn.request).pause(pause)
     })
 }
 
@@ -42,11 +43,8 @@ fn judge(request: &Request, answer: &Value) -> Result<Outcome, BoxError> {
             Some(false) if !conflicts => Ok(Outcome::Success),
             _ => unexpected(),
         },
-        Request::Read { found, .. } => match (answer["numberOfMatchingEvents"].as_u64(), found) {
-            (Some(0), Found::Nothing) => Ok(Outcome::Success),
-            (Some(count), Found::Everything) if count == workload::PAST_EVENTS as u64 => {
-                Ok(Outcome::Success)
-            }
+        Request::Read(items) => match answer["numberOfMatchingEvents"].as_u64() {
+            Some(found) if found == expected(items) => Ok(Outcome::Success),
             _ => unexpected(),
         },
         Request::Project { projectors, .. } => {
@@ -58,6 +56,14 @@ fn judge(request: &Request, answer: &Value) -> Result<Outcome, BoxError> {
                 false => unexpected(),
             }
         }
+    }
+}
+
+/// The number of events that a read of a run finds.
+pub(crate) fn expected(items: &[Item]) -> u64 {
+    match items.is_empty() {
+        true => workload::PAST_EVENTS as u64,
+        false => 0,
     }
 }
 

@@ -1,12 +1,11 @@
 //! The same work without HTTP: the callers call the store in this process.
 
-use super::exchanges::{FOUND, Single, read_query};
+use super::exchanges::{FOUND, Single, expected, read_query};
 use crate::support::backend::{Backend, Ground};
 use crate::support::rows;
-use crate::web_app::{Drawn, Found, Item, NewEvent, Random, Request, Scenario};
+use crate::web_app::{Item, NewEvent, Random, Request, Scenario};
 use bench::load::{Direct, DirectService, Service};
 use bench::{BoxError, Outcome};
-use course_enrollment::workload;
 use dcb_core::{
     Append, AppendCondition, Bookmark, Error, Event, EventStore, Position, Projector, Query,
     ReadOptions,
@@ -43,8 +42,9 @@ pub(crate) async fn drawn<B: Backend>(
         let mut random = Random::new(user as u64 + 1);
         let opened = Arc::clone(&opened);
         move || {
-            let Drawn { request, pause } = scenario.draw(&mut random);
-            let (call, opened) = (LibraryCall::new(request), Arc::clone(&opened));
+            let drawn = scenario.draw(&mut random);
+            let pause = drawn.pause();
+            let (call, opened) = (LibraryCall::new(drawn.request), Arc::clone(&opened));
             Direct::new(async move { call?.make(&opened.events).await }).pause(pause)
         }
     }))
@@ -120,12 +120,9 @@ impl LibraryCall {
                 };
                 Self::Append { append, conflicts }
             }
-            Request::Read { items, found } => Self::Count {
+            Request::Read(items) => Self::Count {
                 query: query(&items)?,
-                expected: match found {
-                    Found::Nothing => 0,
-                    Found::Everything => workload::PAST_EVENTS as u64,
-                },
+                expected: expected(&items),
             },
             Request::Project { projectors, after } => {
                 let counters = projectors.iter();
@@ -183,7 +180,7 @@ fn event(new: NewEvent) -> Result<Event, Error> {
 /// The query of a request. A request without items asks for all events.
 fn query(items: &[Item]) -> Result<Query, Error> {
     let item = |item: &Item| {
-        let builder = Query::builder().event_types(item.types.iter().copied());
+        let builder = Query::builder().event_types(item.types.iter().map(String::as_str));
         builder.tags(item.tags.iter().map(String::as_str)).build()
     };
     let items = items.iter().map(item);

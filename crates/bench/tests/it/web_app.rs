@@ -1,7 +1,7 @@
 //! The requests of the published load scripts, which `benches/http` sends.
 
 #[allow(dead_code, reason = "the http benchmarks use the rest of it")]
-#[path = "../../../../benches/http/web_app/mod.rs"]
+#[path = "../../../../benches/http/web_app.rs"]
 mod scripts;
 
 use std::collections::HashSet;
@@ -9,12 +9,17 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use scripts::request::Projector;
-use scripts::{Drawn, Found, Item, NewEvent, Random, Request, Scenario, ramp};
+use scripts::{Drawn, Random, Request, Scenario, ramp};
 
 fn all(scenario: Scenario) -> impl Iterator<Item = Drawn> {
     let mut random = Random::new(1);
-    (0..scenario.kinds()).map(move |kind| scenario.make(kind, &mut random))
+    let kinds = scenario.kinds().iter();
+    kinds.map(move |kind| kind.with_new_ids(&mut random))
+}
+
+fn request(scenario: Scenario, kind: usize) -> Request {
+    let mut all = all(scenario);
+    all.nth(kind).expect("the script has it").request
 }
 
 #[test]
@@ -29,7 +34,7 @@ fn requests_have_published_event_counts() {
     let events = |scenario| {
         let events = all(scenario).map(|drawn| match drawn.request {
             Request::Append { events, .. } => events.len(),
-            Request::Read { .. } | Request::Project { .. } => 0,
+            Request::Read(_) | Request::Project { .. } => 0,
         });
         events.collect::<Vec<_>>()
     };
@@ -42,7 +47,7 @@ fn requests_have_published_event_counts() {
 #[test]
 fn users_have_published_pauses() {
     let pauses_ms = |scenario| {
-        let pauses = all(scenario).map(|drawn| drawn.pause.as_millis());
+        let pauses = all(scenario).map(|drawn| drawn.pause().as_millis());
         pauses.collect::<Vec<_>>()
     };
     assert_eq!(
@@ -75,12 +80,11 @@ fn conflicting_event_of_append_run_is_prepared() {
     let Some(Request::Append { events, .. }) = Scenario::Append.needs() else {
         panic!("nothing stands against it");
     };
-    let Request::Append { condition, .. } = Scenario::Append.make(5, &mut Random::new(2)).request
-    else {
+    let Request::Append { condition, .. } = request(Scenario::Append, 5) else {
         panic!("it is an append");
     };
     let condition = condition.expect("it has a condition");
-    assert_eq!(condition[0].types, [events[0].event_type]);
+    assert_eq!(condition[0].types, [events[0].event_type.as_str()]);
     assert_eq!(condition[0].tags, events[0].tags);
 }
 
@@ -90,8 +94,8 @@ fn ids_are_unique_per_request_and_caller() {
     for seed in 0..50 {
         let mut random = Random::new(seed);
         for _ in 0..50 {
-            let Request::Append { events, .. } = Scenario::Append.make(0, &mut random).request
-            else {
+            let drawn = Scenario::Append.kinds()[0].with_new_ids(&mut random);
+            let Request::Append { events, .. } = drawn.request else {
                 panic!("it is an append");
             };
             assert!(seen.insert(events[0].tags[0].clone()), "{:?}", events[0]);
@@ -105,9 +109,7 @@ fn body(request: &Request) -> Value {
 
 #[test]
 fn single_event_is_no_list() {
-    let mut random = Random::new(1);
-    let mut event = || NewEvent::new("UserCreated", &["user", "tenant"], &mut random);
-    let one = body(&Request::append(vec![event()]));
+    let one = body(&request(Scenario::Append, 0));
     assert_eq!(one["events"]["type"], "UserCreated");
     let data: Value = serde_json::from_str(one["events"]["data"].as_str().unwrap()).unwrap();
     assert!(data["timestamp"].as_str().unwrap().ends_with('Z'), "{data}");
@@ -118,28 +120,29 @@ fn single_event_is_no_list() {
     let tag = one["events"]["tags"][1].as_str().unwrap();
     assert!(tag.starts_with("tenant:tenant-"), "{tag}");
     assert_eq!(one.get("condition"), None);
-    let two = body(&Request::append(vec![event(), event()]));
+    let two = body(&request(Scenario::Append, 1));
     assert_eq!(two["events"].as_array().unwrap().len(), 2);
+    assert_eq!(two["events"][0].get("times"), None);
 }
 
 #[test]
 fn request_bodies_match_interface() {
-    let mut random = Random::new(1);
-    let event = NewEvent::new("UserCreated", &["user"], &mut random);
-    let item = || Item::bare(&["UserCreated"], &["user"]);
-    let expected = json!({ "items": [{ "types": ["UserCreated"], "tags": ["user"] }] });
-    let append = body(&Request::append_if(vec![event], vec![item()]));
+    let item = |types: &[&str], tag: &str| json!({ "types": types, "tags": [tag] });
+    let append = body(&request(Scenario::AppendIf, 4));
+    let transactions = item(&["TransactionInitiated"], "transaction");
+    let balances = item(&["BalanceChecked"], "account");
+    let expected = json!({ "items": [transactions, balances] });
     assert_eq!(append["condition"]["failIfEventsMatch"], expected);
-    let read = body(&Request::Read {
-        items: vec![item()],
-        found: Found::Nothing,
-    });
+    let read = body(&request(Scenario::Read, 2));
+    let users = item(&["UserCreated", "UserUpdated"], "user");
+    let accounts = item(&["AccountOpened", "AccountClosed"], "account");
+    let expected = json!({ "items": [users, accounts] });
     assert_eq!(read, json!({ "query": expected }));
-    let project = body(&Request::Project {
-        projectors: vec![Projector::new("counter", item(), &mut random)],
-        after: Some(1_000),
-    });
+    let project = body(&request(Scenario::Project, 3));
     assert_eq!(project["after"], "1000");
-    assert_eq!(project["projectors"][0]["query"], expected);
+    let query = &project["projectors"][0]["query"]["items"][0];
+    assert_eq!(query["types"], json!(["LogEntry"]));
+    let tag = query["tags"][0].as_str().unwrap();
+    assert!(tag.starts_with("service:service-"), "{tag}");
     assert_eq!(project["projectors"][0]["initialState"], 0);
 }
