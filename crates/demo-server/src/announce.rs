@@ -40,6 +40,10 @@ fn insecure(settings: &Settings) -> Vec<&'static str> {
             "tokens and data pass the network unencrypted: put a proxy with TLS before the server",
         ),
         (
+            has_short_token(settings),
+            "a token of --token or --admin-token can be guessed: use at least 16 random characters",
+        ),
+        (
             settings.may_clean_up(),
             "POST /dcb/cleanup deletes all events",
         ),
@@ -50,6 +54,12 @@ fn insecure(settings: &Settings) -> Vec<&'static str> {
     ];
     let dangers = dangers.into_iter().filter(|(applies, _)| *applies);
     dangers.map(|(_, danger)| danger).collect()
+}
+
+/// Whether a token of the settings is shorter than 16 characters.
+fn has_short_token(settings: &Settings) -> bool {
+    let tokens = [&settings.token, &settings.admin_token].into_iter();
+    tokens.flatten().any(|token| token.chars().count() < 16)
 }
 
 #[cfg(test)]
@@ -88,6 +98,20 @@ mod tests {
                     ..closed.clone()
                 },
                 "/dcb/cleanup",
+            ),
+            (
+                Settings {
+                    token: Some("foo".to_owned()),
+                    ..closed.clone()
+                },
+                "--token",
+            ),
+            (
+                Settings {
+                    admin_token: Some("fifteen letters".to_owned()),
+                    ..closed.clone()
+                },
+                "--admin-token",
             ),
             (
                 Settings {

@@ -1,20 +1,20 @@
 //! Limits on body sizes, concurrent requests and subscriptions.
 //!
 //! The guard reads a body completely, within a memory budget for all bodies, before the request
-//! takes one of the request slots. A client that sends slowly therefore holds no slot. Imports are
-//! streamed and have their own slots. Tests: `tests/it/server.rs` and
-//! `tests/it/messages/import.rs`.
+//! takes one of the request slots. A client that sends slowly therefore holds no slot, and only the
+//! part of the budget that it has sent. Imports are streamed and have their own slots. Tests:
+//! `tests/it/server.rs`, `tests/it/slow_senders.rs` and `tests/it/messages/import.rs`.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use axum::body::{Body, HttpBody as _};
+use axum::body::{Body, Bytes, HttpBody as _};
 use axum::extract::Request;
 use axum::http::StatusCode;
 use axum::middleware::Next;
 use axum::response::Response;
-use http_body_util::{BodyExt as _, LengthLimitError, Limited};
+use http_body_util::BodyExt as _;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 
 use crate::error::ApiError;
@@ -22,8 +22,16 @@ use crate::settings::Settings;
 
 /// Paths that read their body as it arrives and take their own slot.
 const STREAMED: [&str; 1] = ["/import"];
+/// Paths that take samples. Their usual senders drop what a 4xx answers.
+const SAMPLES: [&str; 5] = [
+    "/write",
+    "/api/v2/write",
+    "/api/v1/write",
+    "/api/v1/otlp/v1/metrics",
+    "/series/write",
+];
 /// Paths that skip the queue, so that monitoring works on an overloaded server.
-const UNQUEUED: [&str; 8] = [
+const UNQUEUED: [&str; 9] = [
     "/health",
     "/livez",
     "/readyz",
@@ -31,16 +39,22 @@ const UNQUEUED: [&str; 8] = [
     "/series/health",
     "/-/healthy",
     "/-/ready",
+    "/ping",
     "/metrics",
 ];
-/// Maximum number of body bytes in memory.
+/// Maximum number of body bytes in memory, without the free bytes of each body.
 const BODY_BUDGET: usize = 256 << 20;
+/// The first bytes of each body take nothing from the budget. So a small body always fits, and the
+/// limit on connections bounds the memory of all of them to 80 MB.
+const FREE_BYTES: usize = 8 * 1024;
+/// How long a body may wait for room in the budget.
+const ROOM_TIMEOUT: Duration = Duration::from_secs(2);
 /// Maximum number of concurrent imports.
 const IMPORTS: usize = 4;
 /// How long a request may wait in the queue.
 const QUEUE_TIMEOUT: Duration = Duration::from_secs(10);
-/// One permit of the body budget, in bytes. A body takes all its permits at once, and their number
-/// is a `u32`, which can't count the single bytes of a huge body.
+/// One permit of the body budget, in bytes. The number of permits is a `u32`, which can't count the
+/// single bytes of a huge body.
 const PERMIT_BYTES: usize = 4096;
 
 /// The slots that requests, imports and subscriptions take.
@@ -148,14 +162,14 @@ impl Guard {
             return Ok(next.run(request).await);
         }
         let queued = !UNQUEUED.contains(&path);
+        let timed_out = match SAMPLES.contains(&path) {
+            true => ApiError::overloaded("the body took too long to arrive"),
+            false => ApiError::body_timeout(),
+        };
         // The body comes before the slot, so that slow senders hold no slots.
         let (parts, body) = request.into_parts();
-        let (body, _body_permit) = if body.is_end_stream() {
-            (body, None)
-        } else {
-            let (body, permit) = self.body(body).await?;
-            (body, Some(permit))
-        };
+        let body = tokio::time::timeout(self.body_limit, self.body(body));
+        let (body, _share) = body.await.map_err(|_| timed_out)??;
         let _slot = match queued {
             true => Some(self.request_slot().await?),
             false => None,
@@ -163,32 +177,65 @@ impl Guard {
         Ok(next.run(Request::from_parts(parts, body)).await)
     }
 
-    /// Reads the whole body into memory. The permit is its share of the budget.
-    async fn body(&self, body: Body) -> Result<(Body, OwnedSemaphorePermit), ApiError> {
-        let hint = body.size_hint();
-        let max_bytes = match hint.upper() {
-            Some(bytes) if bytes > self.max_body_bytes as u64 => return Err(self.too_large()),
-            Some(bytes) => bytes as usize,
-            // A chunked body does not declare its size, so it reserves the maximum.
-            None => self.max_body_bytes,
+    /// Reads the whole body into memory. The permit is its share of the budget, if it needs one.
+    async fn body(&self, body: Body) -> Result<(Body, Option<OwnedSemaphorePermit>), ApiError> {
+        let declared = body.size_hint().lower();
+        if declared > self.max_body_bytes as u64 {
+            return Err(self.too_large());
+        }
+        let (bytes, share) = self.read(body).await?;
+        Ok((Body::from(bytes), share))
+    }
+
+    /// The memory of a body grows with the bytes that have arrived, up to twice their number. The
+    /// length that it declares reserves nothing, because its sender may stall.
+    async fn read(
+        &self,
+        mut body: Body,
+    ) -> Result<(Bytes, Option<OwnedSemaphorePermit>), ApiError> {
+        let mut bytes = Vec::new();
+        let mut share = None;
+        while let Some(frame) = body.frame().await {
+            let frame = frame.map_err(|_| ApiError::invalid("the body ended early"))?;
+            let Ok(part) = frame.into_data() else {
+                continue;
+            };
+            let arrived = bytes.len() + part.len();
+            if arrived > self.max_body_bytes {
+                return Err(self.too_large());
+            }
+            if arrived > bytes.capacity() {
+                let grown = arrived.max(2 * bytes.capacity()).min(self.max_body_bytes);
+                self.cover(&mut share, grown).await?;
+                bytes.reserve_exact(grown - bytes.len());
+            }
+            bytes.extend_from_slice(&part);
+        }
+        Ok((Bytes::from(bytes), share))
+    }
+
+    /// Extends a body's share of the budget to this many bytes.
+    async fn cover(
+        &self,
+        share: &mut Option<OwnedSemaphorePermit>,
+        bytes: usize,
+    ) -> Result<(), ApiError> {
+        let needed = bytes.saturating_sub(FREE_BYTES).div_ceil(PERMIT_BYTES);
+        let held = share.as_ref().map_or(0, OwnedSemaphorePermit::num_permits);
+        let missing = u32::try_from(needed.saturating_sub(held)).unwrap_or(u32::MAX);
+        if missing == 0 {
+            return Ok(());
+        }
+        let more = Arc::clone(&self.bodies).acquire_many_owned(missing);
+        // Not longer: waiting senders hold their connections and what they have sent.
+        let Ok(Ok(more)) = tokio::time::timeout(ROOM_TIMEOUT, more).await else {
+            return Err(ApiError::overloaded("too many bodies are being read"));
         };
-        let permits = u32::try_from(max_bytes.div_ceil(PERMIT_BYTES)).unwrap_or(u32::MAX);
-        let permit = Arc::clone(&self.bodies)
-            .try_acquire_many_owned(permits)
-            // Fails at once rather than wait: waiting senders would hold their connections.
-            .map_err(|_| ApiError::overloaded("too many bodies are being read"))?;
-        let body = Limited::new(body, self.max_body_bytes).collect();
-        let body = tokio::time::timeout(self.body_limit, body)
-            .await
-            .map_err(|_| ApiError::body_timeout())?
-            .map_err(|failed| {
-                if failed.is::<LengthLimitError>() {
-                    self.too_large()
-                } else {
-                    ApiError::invalid("the body ended early")
-                }
-            })?;
-        Ok((Body::from(body.to_bytes()), permit))
+        match share {
+            Some(share) => share.merge(more),
+            None => *share = Some(more),
+        }
+        Ok(())
     }
 
     fn too_large(&self) -> ApiError {

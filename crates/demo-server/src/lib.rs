@@ -6,6 +6,7 @@ mod auth;
 mod command;
 mod dcb;
 mod error;
+mod event_stream;
 mod forward;
 mod guard;
 pub mod handlers;
@@ -24,6 +25,7 @@ mod series;
 mod series_files;
 mod server;
 mod settings;
+mod starting;
 mod stores;
 
 pub use app::{App, OpenError};

@@ -16,15 +16,20 @@ const PARTS: [&str; 6] = [
     include_str!("../openapi/page.json"),
 ];
 
+/// Takes the place of the script that comes with the page. It passes on the token of the page's URL.
+const INITIALIZER: &str = include_str!("../openapi/initializer.js");
+
 pub(crate) fn routes<S: Clone + Send + Sync + 'static>() -> Router<S> {
     // Built once per router; a request only copies the text.
     let document = document().to_string();
     let json = move || async move {
         ([(header::CONTENT_TYPE, "application/json")], document).into_response()
     };
+    let script = || async { ([(header::CONTENT_TYPE, "text/javascript")], INITIALIZER) };
     let config = utoipa_swagger_ui::Config::from("/openapi.json");
     Router::new()
         .route("/openapi.json", get(json))
+        .route("/docs/swagger-initializer.js", get(script))
         .merge(utoipa_swagger_ui::SwaggerUi::new("/docs").config(config))
 }
 

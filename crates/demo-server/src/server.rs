@@ -3,6 +3,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use axum::Router;
 use futures_util::future::BoxFuture;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::conn::auto::Builder;
@@ -10,14 +11,14 @@ use hyper_util::server::graceful::GracefulShutdown;
 use hyper_util::service::TowerToHyperService;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{Semaphore, watch};
-use tokio::task::JoinHandle;
+use tokio::task::JoinSet;
 use tokio_io_timeout::TimeoutStream;
 
 use crate::app::{App, OpenError};
 use crate::guard::Guard;
 use crate::settings::Settings;
 use crate::stores::Stores;
-use crate::{health, observe, router};
+use crate::{health, observe, router, starting};
 
 /// How long the head of a request may take. Also limits idle connections.
 const HEAD_LIMIT: Duration = Duration::from_secs(75);
@@ -32,8 +33,8 @@ pub struct Server {
     app: App,
     address: SocketAddr,
     stopping: watch::Sender<bool>,
-    serving: JoinHandle<()>,
-    watching: [JoinHandle<()>; 2],
+    /// Serve, watch the stores and keep the server's own series. A drop ends them.
+    tasks: JoinSet<()>,
 }
 
 impl Server {
@@ -58,18 +59,20 @@ impl Server {
         let (address, listener) = listen
             .await
             .map_err(|source| OpenError::Listen { address, source })?;
+        let (stopping, stopped) = watch::channel(false);
+        let (served, routers) = watch::channel(starting::router());
+        let mut tasks = JoinSet::new();
+        tasks.spawn(serve(listener, routers, stopped.clone()));
         let stores = Stores::open(&settings).await?;
         // This step comes last, because it makes tokens that are shown only once. No later step may
         // fail.
         let app = App::with(settings, stores).await?;
         app.announce(address);
-        let (stopping, stopped) = watch::channel(false);
+        served.send_modify(|served| *served = router(&app));
+        tasks.spawn(health::watch(app.part(), app.part(), stopped.clone()));
+        tasks.spawn(observe::keep(app.part(), stopped));
         Ok(Self {
-            watching: [
-                tokio::spawn(health::watch(app.part(), app.part(), stopped.clone())),
-                tokio::spawn(observe::keep(app.part(), stopped.clone())),
-            ],
-            serving: tokio::spawn(serve(listener, app.clone(), stopped)),
+            tasks,
             app,
             address,
             stopping,
@@ -92,11 +95,13 @@ impl Server {
         Box::pin(self.end())
     }
 
-    async fn end(self) {
+    async fn end(mut self) {
         self.stopping.send_replace(true);
+        // Subscriptions never end by themselves and would use up the time limit.
+        self.app.part::<Arc<Guard>>().end_subscriptions();
         // The tasks use the stores, so they end before the stores close.
-        for task in [self.serving].into_iter().chain(self.watching) {
-            if let Err(failed) = task.await {
+        while let Some(ended) = self.tasks.join_next().await {
+            if let Err(failed) = ended {
                 tracing::error!(%failed, "a server task failed");
             }
         }
@@ -104,8 +109,12 @@ impl Server {
     }
 }
 
-async fn serve(listener: TcpListener, app: App, mut stopped: watch::Receiver<bool>) {
-    let router = router(&app);
+/// Serves each connection by the router of the time at which it begins.
+async fn serve(
+    listener: TcpListener,
+    routers: watch::Receiver<Router>,
+    mut stopped: watch::Receiver<bool>,
+) {
     // HTTP/1 only: hyper applies the header timeout neither to HTTP/2 nor while it detects the
     // version.
     let mut builder = Builder::new(TokioExecutor::new()).http1_only();
@@ -130,7 +139,7 @@ async fn serve(listener: TcpListener, app: App, mut stopped: watch::Receiver<boo
                 continue;
             }
         };
-        let service = TowerToHyperService::new(router.clone());
+        let service = TowerToHyperService::new(routers.borrow().clone());
         let connection = builder.serve_connection(TokioIo::new(stream), service);
         let connection = connections.watch(connection.into_owned());
         tokio::spawn(async move {
@@ -140,8 +149,6 @@ async fn serve(listener: TcpListener, app: App, mut stopped: watch::Receiver<boo
         });
     }
     drop(listener);
-    // Subscriptions never end by themselves and would use up the time limit.
-    app.part::<Arc<Guard>>().end_subscriptions();
     if tokio::time::timeout(STOP_LIMIT, connections.shutdown())
         .await
         .is_err()

@@ -65,6 +65,11 @@ impl<'a> LabelsRef<'a> {
         self.text
     }
 
+    /// The labels, sorted by name.
+    pub(crate) fn iter(self) -> LabelIter<'a> {
+        LabelIter::new(self.text)
+    }
+
     /// Returns an owned set.
     pub(crate) fn to_labels(self) -> Labels {
         Labels {

@@ -37,8 +37,9 @@ const ANSWERED_TOKEN: HeaderName = HeaderName::from_static("x-eventodb-token");
 
 /// Paths that never require a token: the health checks, and the page's start file, which holds no
 /// data and explains how to pass a token.
-const OPEN: [&str; 8] = [
+const OPEN: [&str; 9] = [
     "/",
+    "/ping",
     "/health",
     "/livez",
     "/readyz",
@@ -47,8 +48,9 @@ const OPEN: [&str; 8] = [
     "/-/healthy",
     "/-/ready",
 ];
-/// The folder of the page's files.
-const PAGE: &str = "/page/";
+/// The folders of the page's files and of the files that show the API documentation. The document
+/// itself, `/openapi.json`, is not among them.
+const FILES: [&str; 2] = ["/page/", "/docs/"];
 
 /// The callers that may use a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -74,7 +76,7 @@ impl Audience {
 }
 
 fn is_open(path: &str) -> bool {
-    OPEN.contains(&path) || path.starts_with(PAGE)
+    OPEN.contains(&path) || FILES.iter().any(|folder| path.starts_with(folder))
 }
 
 /// Checks a request before its body is read: rejects a missing or malformed token where the path
@@ -159,6 +161,9 @@ mod tests {
             "/-/healthy",
             "/-/ready",
             "/page/main.js",
+            "/docs/",
+            "/docs/swagger-ui.css",
+            "/ping",
         ] {
             assert_eq!(Audience::of(open, true), Audience::All, "{open}");
         }
@@ -172,7 +177,7 @@ mod tests {
             "/series/metrics",
             "/api/v1/query",
             "/openapi.json",
-            "/docs/",
+            "/docs",
             "/nowhere",
         ] {
             assert_eq!(Audience::of(closed, true), Audience::Server, "{closed}");

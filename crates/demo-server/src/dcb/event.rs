@@ -43,9 +43,27 @@ pub(super) struct EventDto<'a> {
 #[derive(Debug, Deserialize)]
 struct Text<'a>(#[serde(borrow)] Cow<'a, str>);
 
-/// Metadata, an object of strings. A map would lose the order, and hide that a key occurs twice.
+/// Metadata. A map would lose the order, and hide that a key occurs twice.
 #[derive(Debug)]
-struct Metadata<'a>(Vec<(String, Text<'a>)>);
+struct Metadata<'a>(Vec<(String, MetadataValue<'a>)>);
+
+/// The content of a string, or the JSON text of a number or a boolean.
+#[derive(Debug)]
+struct MetadataValue<'a>(Cow<'a, str>);
+
+impl<'de: 'a, 'a> Deserialize<'de> for MetadataValue<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let json = <&RawValue>::deserialize(deserializer)?.get();
+        match json.as_bytes() {
+            [b'"', ..] => serde_json::from_str(json).map(|Text(text)| Self(text)),
+            [b'-' | b'0'..=b'9' | b't' | b'f', ..] => Ok(Self(Cow::Borrowed(json))),
+            _ => Err(serde::de::Error::custom(
+                "expected a string, a number or a boolean",
+            )),
+        }
+        .map_err(serde::de::Error::custom)
+    }
+}
 
 impl<'de: 'a, 'a> Deserialize<'de> for Metadata<'a> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
@@ -55,7 +73,7 @@ impl<'de: 'a, 'a> Deserialize<'de> for Metadata<'a> {
             type Value = Metadata<'de>;
 
             fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-                formatter.write_str("an object of strings")
+                formatter.write_str("an object of strings, numbers and booleans")
             }
 
             fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
@@ -99,7 +117,7 @@ fn with_metadata(
     let entries = metadata.into_iter().flat_map(|Metadata(entries)| entries);
     entries
         .into_iter()
-        .try_fold(event, |event, (key, Text(value))| {
+        .try_fold(event, |event, (key, MetadataValue(value))| {
             if key == DATA_FORM {
                 let problem = format!("contains {DATA_FORM}, which the server sets itself");
                 return Err(invalid(&path(), "metadata", &problem));

@@ -9,8 +9,8 @@ use std::time::Duration;
 use async_stream::try_stream;
 use axum::body::Body;
 use axum::extract::State;
-use axum::http::{HeaderMap, header};
-use axum::response::{IntoResponse as _, Response};
+use axum::http::HeaderMap;
+use axum::response::Response;
 use bytes::Bytes;
 use dcb_core::{Bookmark, Error, EventStore as _, Query, ReadOptions};
 use futures_core::Stream;
@@ -23,6 +23,7 @@ use super::feed::{Feed, Part};
 use super::position::Place;
 use super::query::QueryDto;
 use crate::error::ApiError;
+use crate::event_stream::event_stream;
 use crate::guard::{Guard, Slot};
 use crate::input::{Parameters, parse_parameter};
 use crate::outbox::{InTurns, Mailbox, Outbox};
@@ -59,11 +60,7 @@ pub(super) async fn subscribe(
     let feed = Feed::new(store, query, after);
     let frames = frames(feed, mailbox, guard.ending(), KEEP_ALIVE, slot);
     let body = Body::from_stream(frames);
-    let head = [
-        (header::CONTENT_TYPE, "text/event-stream"),
-        (header::CACHE_CONTROL, "no-store"),
-    ];
-    Ok((head, body).into_response())
+    Ok(event_stream(body))
 }
 
 /// The last event that the client has seen. `Last-Event-ID`, which a browser sends when it

@@ -8,7 +8,8 @@ use tsdb::wire::remote_write::SendError;
 /// The longest pause that a receiver can ask for.
 const MAX_PAUSE: Duration = Duration::from_secs(60 * 60);
 
-/// Accepted, to be sent again later, or rejected.
+/// Accepted, to be sent again later, or rejected. Only statuses that tell of the samples reject them:
+/// an expired token, a wrong path or a redirect of a proxy is no fault of theirs.
 pub(super) fn outcome(
     status: StatusCode,
     headers: &HeaderMap,
@@ -18,24 +19,20 @@ pub(super) fn outcome(
         return Ok(());
     }
     let reason = format!("{status}: {}", body.trim());
-    let is_temporary = status.is_server_error()
-        || matches!(
-            status,
-            StatusCode::TOO_MANY_REQUESTS | StatusCode::REQUEST_TIMEOUT
-        );
-    Err(match is_temporary {
-        true => SendError::Retry {
+    Err(match status {
+        StatusCode::BAD_REQUEST
+        | StatusCode::PAYLOAD_TOO_LARGE
+        | StatusCode::UNPROCESSABLE_ENTITY => SendError::Rejected {
+            reason,
+            divisible: true,
+        },
+        StatusCode::CONFLICT | StatusCode::UNSUPPORTED_MEDIA_TYPE => SendError::Rejected {
+            reason,
+            divisible: false,
+        },
+        _ => SendError::Retry {
             reason,
             after: retry_after(headers),
-        },
-        false => SendError::Rejected {
-            reason,
-            divisible: matches!(
-                status,
-                StatusCode::BAD_REQUEST
-                    | StatusCode::PAYLOAD_TOO_LARGE
-                    | StatusCode::UNPROCESSABLE_ENTITY
-            ),
         },
     })
 }
@@ -75,18 +72,18 @@ mod tests {
         for status in [200, 204] {
             assert_eq!(answered(status, None), Ok(()));
         }
-        for status in [408, 429, 500, 502, 503, 504] {
+        for status in [302, 401, 403, 404, 405, 407, 408, 429, 500, 502, 503, 504] {
             assert!(
                 matches!(answered(status, None), Err(SendError::Retry { .. })),
                 "{status}"
             );
         }
         for (status, parts) in [
-            (302, false),
             (400, true),
-            (401, false),
-            (404, false),
+            (409, false),
             (413, true),
+            (415, false),
+            (422, true),
         ] {
             let rejected = answered(status, None);
             assert!(

@@ -6,6 +6,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpStream};
 use std::time::Duration;
 
 use crate::settings::Settings;
+use crate::starting::STARTING;
 
 /// Time limit for connecting, and for each read and write.
 const LIMIT: Duration = Duration::from_secs(2);
@@ -20,6 +21,7 @@ pub(crate) fn ask(settings: &Settings) -> Result<String, Box<dyn Error>> {
     let answer = exchange(address).map_err(failed)?;
     let (head, body) = answer.split_once("\r\n\r\n").unwrap_or((&answer, ""));
     match head.split(' ').nth(1) {
+        Some("200") if body == STARTING => Err(format!("{address} is starting").into()),
         Some("200") => Ok(body.to_owned()),
         _ => Err(format!(
             "{address} answers {}",

@@ -23,10 +23,10 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use tokio::time::timeout;
 
-use super::answer::event_stream;
 use super::lines::Lines;
 use crate::auth::Caller;
 use crate::error::ApiError;
+use crate::event_stream::event_stream;
 use crate::guard::{Guard, Slot};
 use crate::health::{Health, Store};
 use crate::input::Parameters;

@@ -29,12 +29,12 @@ use serde::Deserialize;
 use tokio::sync::watch;
 use tokio::time::timeout;
 
-use super::answer::event_stream;
 use super::arguments::bookmark;
 use super::rows::{push_id, push_number, push_text};
 use super::stream::read_after;
 use crate::auth::Caller;
 use crate::error::ApiError;
+use crate::event_stream::event_stream;
 use crate::guard::{Guard, Slot};
 use crate::input::Parameters;
 use crate::outbox::{Mailbox, Outbox};

@@ -11,7 +11,7 @@ use super::histogram::Counted;
 use super::observed::Observed;
 use super::{process, state};
 
-const COUNTERS: [(&str, &str); 9] = [
+const COUNTERS: [(&str, &str); 11] = [
     (
         "registrar_http_requests_total",
         "HTTP requests by interface, route and status class",
@@ -28,6 +28,10 @@ const COUNTERS: [(&str, &str); 9] = [
         "registrar_native_histograms_refused_total",
         "Native histograms of remote writes, which are not stored",
     ),
+    (
+        "registrar_strings_left_out_total",
+        "Values in line protocol that are strings, which are not stored",
+    ),
     ("registrar_series_queries_total", "Answered series queries"),
     (
         "registrar_forward_samples_sent_total",
@@ -36,6 +40,10 @@ const COUNTERS: [(&str, &str); 9] = [
     (
         "registrar_forward_samples_rejected_total",
         "Samples that the server of --forward-to rejected",
+    ),
+    (
+        "registrar_forward_samples_repeated_total",
+        "Samples that the server of --forward-to has from a request whose answer was lost",
     ),
     (
         "registrar_forward_samples_dropped_total",
@@ -239,6 +247,7 @@ impl Measured {
                 "registrar_native_histograms_refused_total",
                 observed.histograms_refused(),
             ),
+            ("registrar_strings_left_out_total", observed.not_numbers()),
             ("registrar_series_queries_total", observed.queries_served()),
         ] {
             self.add(metric, &[], value as f64);
@@ -254,6 +263,7 @@ impl Measured {
         for (metric, value) in [
             ("registrar_forward_samples_sent_total", stats.sent),
             ("registrar_forward_samples_rejected_total", stats.rejected),
+            ("registrar_forward_samples_repeated_total", stats.repeated),
             ("registrar_forward_retries_total", stats.retries),
             ("registrar_forward_unsent_bytes", stats.unsent_bytes),
         ] {

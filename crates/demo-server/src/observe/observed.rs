@@ -24,6 +24,7 @@ pub(crate) struct Observed {
     points_written: AtomicU64,
     queries_served: AtomicU64,
     histograms_refused: AtomicU64,
+    not_numbers: AtomicU64,
 }
 
 impl Observed {
@@ -46,6 +47,7 @@ impl Observed {
             points_written: AtomicU64::new(0),
             queries_served: AtomicU64::new(0),
             histograms_refused: AtomicU64::new(0),
+            not_numbers: AtomicU64::new(0),
         }
     }
 
@@ -67,6 +69,16 @@ impl Observed {
     /// Number of native histograms that were refused.
     pub(super) fn histograms_refused(&self) -> u64 {
         self.histograms_refused.load(Ordering::Relaxed)
+    }
+
+    /// Number of values that were left out because they are no numbers.
+    pub(super) fn not_numbers(&self) -> u64 {
+        self.not_numbers.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn add_not_numbers(&self, left_out: usize) {
+        self.not_numbers
+            .fetch_add(left_out as u64, Ordering::Relaxed);
     }
 
     pub(crate) fn add_refused_histograms(&self, refused: usize) {

@@ -112,7 +112,7 @@ fn interface_of(template: &str) -> usize {
     match first {
         "dcb" => 0,
         "rpc" | "subscribe" | "import" | "version" => 1,
-        "series" | "api" | "write" | "federate" | "-" => 2,
+        "series" | "api" | "write" | "federate" | "ping" | "-" => 2,
         "demo" => 3,
         _ => INTERFACES.len() - 1,
     }

@@ -14,9 +14,8 @@ const NAMED: usize = 5;
 /// of the server becomes a 503, after which they do. Too many new series become a 429, after which
 /// a client may send the body again.
 pub(super) fn check(ingested: &Ingested, unit: &str) -> Result<(), ApiError> {
-    let faults = ingested.errors.iter().map(|error| &error.fault);
     // A server failure or a limit wins over faulty points: the body must be sent again in any case.
-    if let Some(failed) = faults.filter_map(refusal).next() {
+    if let Some(failed) = failure(ingested) {
         return Err(failed);
     }
     if ingested.refused == 0 {
@@ -56,12 +55,12 @@ pub(super) fn not_opened(error: &Error) -> ApiError {
     )
 }
 
-/// The error for a failure of the server, or `None` for a faulty point.
-fn refusal(fault: &Fault) -> Option<ApiError> {
-    match fault {
+/// The error for a failure of the server or a limit, after which the body must be sent again.
+pub(super) fn failure(ingested: &Ingested) -> Option<ApiError> {
+    ingested.errors.iter().find_map(|error| match &error.fault {
         Fault::Engine(error) => of_engine(error),
         _ => None,
-    }
+    })
 }
 
 /// The error for a failure of the engine, or `None` if the request is at fault.
@@ -75,7 +74,14 @@ pub(super) fn of_engine(error: &Error) -> Option<ApiError> {
         Error::Storage(_) => {
             unavailable("STORAGE_FAILED", "the series could not be written to disk")
         }
+        // A crash before the log recovers would lose the samples, and a repeated write changes
+        // nothing. Without an error, the sender would forget them.
+        Error::NotDurable(_) => unavailable(
+            "NOT_DURABLE",
+            "the samples are not on disk yet: send them again",
+        ),
         Error::Closed => unavailable("CLOSED", "the server is stopping"),
+        Error::TooManySeries { .. } => unavailable("TOO_MANY_SERIES", &error.to_string()),
         Error::MemoryFull { .. } => {
             unavailable("MEMORY_FULL", "the series have reached their memory limit")
         }
@@ -112,6 +118,7 @@ mod tests {
             written: 0,
             refused: errors.len(),
             errors,
+            ..Ingested::default()
         }
     }
 

@@ -9,8 +9,8 @@ use bytes::Bytes;
 use tsdb::wire::json::{self, Counters, Pieces, Query};
 use tsdb::{Aggregate, Db, Selection};
 
-use super::answer;
 use super::engine::Engine;
+use super::{answer, faults};
 use crate::error::ApiError;
 use crate::observe;
 
@@ -38,7 +38,12 @@ pub(super) async fn write(
         engine.work.body(move || json::ingest(&db, &body)).await?
     };
     let ingested = ingested.map_err(ApiError::invalid)?;
-    engine.observed.add_points(ingested.written);
+    engine.note("JSON", &ingested);
+    // The answer lists the points beyond the limit on new series.
+    let failed = faults::failure(&ingested).filter(|failed| failed.status.is_server_error());
+    if let Some(failed) = failed {
+        return Err(failed);
+    }
     let answer = json::report(&ingested);
     Ok(answer::json(answer.status, answer.body.into_owned()))
 }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode, Uri};
+use axum::response::IntoResponse;
 use bytes::Bytes;
 use tsdb::Db;
 use tsdb::wire::Ingested;
@@ -19,6 +20,12 @@ use crate::error::ApiError;
 const SMALL_BODY: usize = 32 * 1024;
 /// Maximum size of a decompressed body.
 const MAX_DECODED_BYTES: usize = 64 << 20;
+
+/// `GET /ping`: clients of InfluxDB ask whether the server answers.
+pub(super) async fn ping() -> impl IntoResponse {
+    let version = [("x-influxdb-version", env!("CARGO_PKG_VERSION"))];
+    (StatusCode::NO_CONTENT, version)
+}
 
 /// `POST /write` and `POST /api/v2/write`
 pub(super) async fn write(
@@ -38,7 +45,7 @@ pub(super) async fn write(
         let work = move || write_body(&db, &body, compressed, precision, now_ms);
         engine.work.body(work).await??
     };
-    engine.observed.add_points(ingested.written);
+    engine.note("line protocol", &ingested);
     faults::check(&ingested, "line")?;
     Ok(StatusCode::NO_CONTENT)
 }

@@ -3,7 +3,7 @@
 //! | path | module |
 //! |---|---|
 //! | `/series/write`, `/series/query`, `/series/metrics` | [`json`] |
-//! | `/write`, `/api/v2/write` | [`line_protocol`] |
+//! | `/write`, `/api/v2/write`, `/ping` | [`line_protocol`] |
 //! | `/api/v1/write` | [`remote_write`] |
 //! | `/api/v1/otlp/v1/metrics` | [`otlp`] |
 //! | `/api/v1/query`, `/api/v1/query_range` | [`promql`] |
@@ -76,6 +76,7 @@ where
         .nest("/api/v1", prometheus())
         .nest("/api/v1/admin/tsdb", admin_routes())
         .route_layer(opened)
+        .route("/ping", get(line_protocol::ping))
         .route("/series/health", any(health::healthy))
         .route("/series/metrics", get(metrics))
         .route("/-/healthy", get(health::alive))

@@ -36,7 +36,7 @@ pub(super) async fn write(
         true => work(),
         false => engine.work.body(work).await?,
     }?;
-    engine.observed.add_points(ingested.written);
+    engine.note("OTLP", &ingested);
     answer(encoding, &ingested)
 }
 

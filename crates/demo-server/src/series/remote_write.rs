@@ -39,7 +39,7 @@ pub(super) async fn write(
         false => engine.work.body(work).await?,
     };
     let received = received.map_err(|malformed| refused(&malformed))?;
-    engine.observed.add_points(received.ingested.written);
+    engine.note("remote write", &received.ingested);
     engine.observed.add_refused_histograms(received.histograms);
     Ok(answer(version, &received))
 }

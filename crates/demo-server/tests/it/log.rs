@@ -45,6 +45,20 @@ fn access_log_has_the_path_without_the_token() {
     assert!(!log.contains("secret"), "{log}");
 }
 
+/// A time in ms that is taken for one in ns is in 1970, where no query looks.
+#[test]
+fn samples_of_1970_are_named_once_a_minute() {
+    let server = Program::start(command());
+    for path in ["/write", "/write?precision=ns"] {
+        server.call("POST", path, "cpu usage=1 1700000000000");
+    }
+    server.call("POST", "/write?precision=ms", "cpu usage=1 1700000000000");
+    let log = server.stop();
+    let warnings: Vec<&str> = log.lines().filter(|line| line.contains("1970")).collect();
+    assert_eq!(warnings.len(), 1, "{log}");
+    assert!(warnings[0].contains("line protocol"), "{log}");
+}
+
 /// The driver repeats what PostgreSQL tells about each `CREATE .. IF NOT EXISTS`.
 #[tokio::test(flavor = "multi_thread")]
 async fn notices_of_postgres_are_not_repeated() {

@@ -17,5 +17,7 @@ mod refused_start;
 mod schemas;
 mod series;
 mod server;
+mod slow_senders;
+mod starting;
 mod support;
 mod versions;

@@ -111,7 +111,7 @@ async fn every_metric_is_described_and_has_values() {
     let of_server = described
         .iter()
         .filter(|name| name.starts_with("registrar_") || name.starts_with("process_"));
-    assert_eq!(of_server.count(), 20);
+    assert_eq!(of_server.count(), 21);
     client.stop().await;
 }
 

@@ -6,6 +6,7 @@ use std::process::{Command, Stdio};
 use axum::http::{Method, StatusCode, header};
 use conformance_suite::effort_up_to;
 use demo_server::{OpenError, Server, Settings};
+use http_body_util::BodyExt as _;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 use tokio::task::JoinSet;
@@ -45,6 +46,11 @@ async fn docs_load_nothing_from_the_internet() {
     let page = client.get("/docs/").await;
     assert_eq!(page.status, StatusCode::OK);
     assert!(!page.text().contains("https://"), "{}", page.text());
+    // The page passes on the token of its own URL.
+    let script = client.request(Method::GET, "/docs/swagger-initializer.js");
+    let script = client.open(script).await.into_body().collect().await;
+    let script = script.expect("the file is complete").to_bytes();
+    assert!(String::from_utf8_lossy(&script).contains("location.search"));
     let document = client.get("/openapi.json").await.ok();
     assert_eq!(document["openapi"], "3.1.0");
     client.stop().await;
@@ -104,6 +110,11 @@ async fn unfinished_body_times_out() {
     let answer = exchange(server.address(), half.as_bytes()).await;
     assert!(answer.starts_with("HTTP/1.1 408"), "{answer}");
     assert!(answer.contains(r#""code":"BODY_TIMEOUT""#), "{answer}");
+    // Senders of samples drop what a 4xx answers, but these samples have to be sent again.
+    let half = "POST /api/v1/write HTTP/1.1\r\nhost: x\r\ncontent-length: 10\r\n\r\nhalf";
+    let answer = exchange(server.address(), half.as_bytes()).await;
+    assert!(answer.starts_with("HTTP/1.1 503"), "{answer}");
+    assert!(answer.contains("retry-after: 1"), "{answer}");
     server.stop().await;
 }
 

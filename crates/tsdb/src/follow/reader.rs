@@ -16,6 +16,8 @@ pub(crate) struct Batch {
     pub(crate) unknown: u64,
     /// The position after the samples.
     pub(crate) end: Position,
+    /// Whether the last request of an earlier process had exactly these samples.
+    pub(crate) is_repeat: bool,
 }
 
 impl Batch {
@@ -78,6 +80,7 @@ impl Reader {
             samples: Vec::new(),
             unknown: 0,
             end: self.at,
+            is_repeat: false,
         };
         while batch.len() < max && until.is_none_or(|until| self.at < until) {
             let file = LogFile::Segment(self.at.segment);

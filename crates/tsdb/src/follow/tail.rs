@@ -148,7 +148,13 @@ impl LogTail {
         let until = self.repeat_until.filter(|until| *until > self.confirmed);
         let batch = match until {
             // The request may have been larger than `max` now is.
-            Some(until) => self.reader.next(usize::MAX, Some(until)),
+            Some(until) => {
+                let batch = self.reader.next(usize::MAX, Some(until));
+                batch.map(|batch| Batch {
+                    is_repeat: true,
+                    ..batch
+                })
+            }
             None => self.reader.next(max, None),
         }?;
         if batch.is_empty() && until.is_some() {
@@ -175,7 +181,7 @@ impl LogTail {
         Ok(())
     }
 
-    /// Stores the position after the last batch.
+    /// Stores the position after the last batch: no request has exactly the samples of the next one.
     pub(crate) fn rest(&mut self) -> Result<(), StorageFailure> {
         self.save(self.confirmed)
     }

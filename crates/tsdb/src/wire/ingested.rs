@@ -11,6 +11,10 @@ pub struct Ingested {
     /// The errors of the first [`MAX_ERRORS`](Self::MAX_ERRORS) points that were not written, in
     /// body order.
     pub errors: Vec<PointError>,
+    /// The number of values that are no numbers, such as strings in line protocol. They are left out.
+    pub not_numbers: usize,
+    /// The number of points with a time in 1970. A sender with a wrong unit of time writes such.
+    pub in_1970: usize,
 }
 
 /// A point that was not written. Its fault says what to do.
@@ -49,10 +53,18 @@ impl Ingested {
     /// error takes far more memory.
     pub const MAX_ERRORS: usize = 10_000;
 
+    /// Whether a time is in 1970.
+    pub(super) fn is_in_1970(timestamp_ms: i64) -> bool {
+        const YEAR_MS: i64 = 365 * 24 * 60 * 60 * 1000;
+        (0..YEAR_MS).contains(&timestamp_ms)
+    }
+
     /// Adds the outcome of a later part of the same body.
     pub(super) fn extend(&mut self, later: Self) {
         self.written += later.written;
         self.refused += later.refused;
+        self.not_numbers += later.not_numbers;
+        self.in_1970 += later.in_1970;
         let room = Self::MAX_ERRORS - self.errors.len();
         self.errors.extend(later.errors.into_iter().take(room));
     }
@@ -63,6 +75,7 @@ impl Ingested {
             written: 0,
             refused: 1,
             errors: vec![PointError { index: 0, fault }],
+            ..Self::default()
         }
     }
 }

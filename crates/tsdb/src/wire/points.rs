@@ -18,6 +18,8 @@ pub(super) struct Points {
     /// For each point of the batch, its index in the body. Empty while each point has the same
     /// index in both.
     body_indexes: Vec<usize>,
+    not_numbers: usize,
+    in_1970: usize,
 }
 
 impl Points {
@@ -47,6 +49,7 @@ impl Points {
     /// Adds a point with this index. Several points may have the same index.
     pub(super) fn push_at(&mut self, index: usize, labels: LabelsRef<'_>, sample: Sample) {
         self.record(index..index + 1);
+        self.in_1970 += usize::from(Ingested::is_in_1970(sample.timestamp_ms));
         self.batch.push_ref(labels, sample);
     }
 
@@ -58,6 +61,8 @@ impl Points {
         samples: &[Sample],
     ) -> u32 {
         self.record(self.seen..self.seen + samples.len());
+        let times = samples.iter().map(|sample| sample.timestamp_ms);
+        self.in_1970 += times.filter(|time| Ingested::is_in_1970(*time)).count();
         self.batch.push_series(labels, known, samples)
     }
 
@@ -72,6 +77,11 @@ impl Points {
         if !self.body_indexes.is_empty() || indexes.start != self.batch.len() {
             self.body_indexes.extend(indexes);
         }
+    }
+
+    /// Leaves out a value that is no number.
+    pub(super) fn leave_out(&mut self) {
+        self.not_numbers += 1;
     }
 
     /// Refuses the next point.
@@ -117,6 +127,8 @@ impl Points {
             written: report.written,
             refused: self.refused,
             errors: self.errors,
+            not_numbers: self.not_numbers,
+            in_1970: self.in_1970,
         }
     }
 }

@@ -2,6 +2,9 @@
 
 const token = new URLSearchParams(location.search).get('token');
 
+/** The address of another page of the server, with the token. */
+export const withToken = (path) => (token ? `${path}?${new URLSearchParams({ token })}` : path);
+
 /** An error response, with its stable code. */
 export class Refusal extends Error {
   constructor(status, { code, error }) {

@@ -1,6 +1,6 @@
 // The page: reads the current state, then follows the log.
 
-import { follow, get, newest } from './api.js';
+import { follow, get, newest, withToken } from './api.js';
 import { applyToBoard, showBoard } from './board.js';
 import { keepDrawing } from './charts.js';
 import { byId } from './dom.js';
@@ -97,5 +97,6 @@ onFilter(() => {
 });
 // A hidden page holds no connection: browsers allow only a few per server.
 document.addEventListener('visibilitychange', () => (document.hidden ? stop() : begin()));
+byId('docs').href = withToken('/docs/');
 begin();
 keepDrawing();

@@ -92,6 +92,22 @@ async fn metadata_and_id_come_back() {
     client.stop().await;
 }
 
+/// Clients also send numbers and booleans, which once were refused.
+#[tokio::test]
+async fn numbers_and_booleans_in_metadata_are_kept_as_their_json_text() {
+    let client = Client::start().await;
+    let values = r#"{"daysAgo":4,"price":1.50,"big":12345678901234567890123,"neg":-1e2,"on":true,"off":false}"#;
+    let body = format!(r#"{{"events":{{"type":"T","data":"","metadata":{values}}}}}"#);
+    client.post_bytes("/dcb/append", body).await.ok();
+    let stored = read(&client, &json!({}), &json!({})).await.remove(0);
+    let expected = json!({
+        "daysAgo": "4", "price": "1.50", "big": "12345678901234567890123", "neg": "-1e2",
+        "on": "true", "off": "false",
+    });
+    assert_eq!(stored["metadata"], expected);
+    client.stop().await;
+}
+
 #[tokio::test]
 async fn metadata_keeps_its_order() {
     let client = Client::start().await;

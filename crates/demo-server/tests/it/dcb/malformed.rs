@@ -54,7 +54,12 @@ async fn invalid_field_is_named() {
         (with("type", json!("a\u{0}b")), "events[1].type"),
         (with("type", json!(7)), "events[1].type"),
         (with("metadata", json!("x")), "events[1].metadata"),
-        (with("metadata", json!({ "k": 1 })), "events[1].metadata.k"),
+        (with("metadata", json!({ "k": [] })), "events[1].metadata.k"),
+        (with("metadata", json!({ "k": {} })), "events[1].metadata.k"),
+        (
+            with("metadata", json!({ "k": null })),
+            "events[1].metadata.k",
+        ),
         (with("metadata", json!({ "": "v" })), "events[1].metadata"),
         (
             with("metadata", json!({ "k": "a\u{0}b" })),

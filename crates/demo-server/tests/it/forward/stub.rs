@@ -99,7 +99,7 @@ async fn busy_receiver_gets_the_pause_that_it_asks_for() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn rejected_samples_are_counted_and_later_ones_sent() {
-    let (_stub, address) = Stub::start(&[(401, None)]).await;
+    let (_stub, address) = Stub::start(&[(415, None)]).await;
     let client = Client::with(in_memory(&format!("http://{address}/push"))).await;
     let mut load = Load::new(&DECIMAL);
     load.write(&client).await;
@@ -118,5 +118,26 @@ async fn rejected_samples_are_counted_and_later_ones_sent() {
         metric(&client, "registrar_forward_retries_total ").await,
         0.0
     );
+    client.stop().await;
+}
+
+/// Samples once were dropped while a token had expired or a proxy had no route.
+#[tokio::test(flavor = "multi_thread")]
+async fn samples_wait_while_the_receiver_refuses_the_sender() {
+    let answers = [401, 403, 404, 405, 407, 302].map(|status| (status, None));
+    let (_stub, address) = Stub::start(&answers).await;
+    let client = Client::with(in_memory(&format!("http://{address}/push"))).await;
+    let mut load = Load::new(&DECIMAL);
+    load.write(&client).await;
+    wait_for(&client, "registrar_forward_samples_sent_total ", |sent| {
+        sent >= 100.0
+    })
+    .await;
+    for (metric_name, expected) in [
+        ("registrar_forward_samples_rejected_total ", 0.0),
+        ("registrar_forward_retries_total ", 6.0),
+    ] {
+        assert_eq!(metric(&client, metric_name).await, expected);
+    }
     client.stop().await;
 }

@@ -45,6 +45,7 @@ impl Document {
                 .into(),
             "integer" => schema.get("minimum").cloned().unwrap_or(json!(1)),
             "boolean" => true.into(),
+            "number" => json!(1.5),
             _ => Value::Null,
         }
     }

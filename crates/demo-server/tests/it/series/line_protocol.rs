@@ -72,7 +72,7 @@ async fn line_without_a_time_gets_the_current_time() {
 #[tokio::test]
 async fn valid_lines_are_written_and_invalid_ones_named() {
     let client = Client::start().await;
-    let lines = "cpu usage=1 1000000\nnonsense\ncpu name=\"text\" 2000000\ncpu usage=3 3000000";
+    let lines = "cpu usage=1 1000000\nnonsense\ncpu name=\"text 2000000\ncpu usage=3 3000000";
     let answer = client.post_bytes("/write", lines).await;
     assert_eq!(answer.status, StatusCode::BAD_REQUEST);
     let answer = answer.json();
@@ -96,6 +96,25 @@ async fn valid_lines_are_written_and_invalid_ones_named() {
     assert_eq!(answer.status, StatusCode::BAD_REQUEST);
     let message = answer.json()["error"].to_string();
     assert!(message.contains("unable to parse: line 1: "), "{message}");
+    client.stop().await;
+}
+
+/// What Telegraf sends: its output asks for `/ping`, and many inputs have strings.
+#[tokio::test]
+async fn telegraf_is_served() {
+    let client = Client::start().await;
+    assert_eq!(client.get("/ping").await.status, StatusCode::NO_CONTENT);
+    let lines = "system,host=a load1=0.5,n_cpus=2i 1700000000000000000\n\
+                 system,host=a uptime_format=\"1 day, 2:03\" 1700000000000000000\n";
+    let written = client.post_bytes("/write?db=telegraf", lines).await;
+    assert_eq!(written.status, StatusCode::NO_CONTENT, "{}", written.text());
+    let stored = points(&client, "system_load1").await;
+    assert_eq!(stored.as_array().map(Vec::len), Some(1));
+    let metrics = client.get("/metrics").await.text();
+    assert!(
+        metrics.contains("\nregistrar_strings_left_out_total 1\n"),
+        "{metrics}"
+    );
     client.stop().await;
 }
 

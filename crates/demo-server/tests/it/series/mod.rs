@@ -4,6 +4,7 @@ mod admin;
 mod bounds;
 mod federate;
 mod files;
+mod full_disk;
 mod grafana;
 mod json;
 mod line_protocol;

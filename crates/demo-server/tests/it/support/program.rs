@@ -66,14 +66,29 @@ impl Program {
         }
     }
 
+    pub(crate) fn address(&self) -> SocketAddr {
+        self.address
+    }
+
     /// Sends a request. Returns the status and the body.
     pub(crate) fn call(&self, method: &str, path: &str, body: &str) -> (u16, String) {
+        self.send(method, path, "", body.as_bytes())
+    }
+
+    /// Like [`Program::call`], with further lines of the head.
+    pub(crate) fn send(
+        &self,
+        method: &str,
+        path: &str,
+        headers: &str,
+        body: &[u8],
+    ) -> (u16, String) {
         let mut stream = TcpStream::connect(self.address).expect("the server accepts");
         let head = format!(
-            "{method} {path} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\ncontent-length: {}\r\n\r\n",
+            "{method} {path} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n{headers}content-length: {}\r\n\r\n",
             body.len()
         );
-        let sent = stream.write_all((head + body).as_bytes());
+        let sent = stream.write_all(&[head.as_bytes(), body].concat());
         sent.expect("the request is sent");
         let mut answer = String::new();
         stream

@@ -44,9 +44,11 @@ impl Exposition {
             let find = |name: &str| metadata.get(name);
             family_of(labels.metric(), find).to_owned()
         };
-        // The format requires the samples of a family to be consecutive.
+        // The format requires the samples of a family to be consecutive, and readers expect the
+        // buckets of a histogram in the order of their bounds.
         self.samples.sort_by_cached_key(|(labels, _, timestamp)| {
-            (family(labels), labels.clone(), *timestamp)
+            let others = labels.filtered(|label| !BOUNDS.contains(&label.name));
+            (family(labels), others, bound(labels), *timestamp)
         });
         let mut out = String::new();
         let mut last = None;
@@ -60,6 +62,23 @@ impl Exposition {
         }
         out
     }
+}
+
+/// The labels with a bound of a histogram's bucket or a quantile of a summary.
+const BOUNDS: [&str; 2] = ["le", "quantile"];
+
+/// The bound of a bucket or a quantile as a number that sorts like it; then the text, for bounds that
+/// are no numbers.
+fn bound(labels: &Labels) -> (u64, String) {
+    let text = BOUNDS.iter().find_map(|name| labels.get(name));
+    let text = text.unwrap_or_default();
+    let bits = text.parse().map_or(0, f64::to_bits);
+    // The bits of positive numbers sort like the numbers, those of negative ones the other way round.
+    let sortable = match bits >> 63 {
+        0 => bits | 1 << 63,
+        _ => !bits,
+    };
+    (sortable, text.to_owned())
 }
 
 /// The last sample of each series that fulfils all matchers of one of the `selectors`, in the text

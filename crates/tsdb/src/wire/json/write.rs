@@ -66,6 +66,7 @@ fn single(db: &Db, scanner: &mut Scanner<'_>) -> Result<Ingested, String> {
     Ok(match db.append_by_labels(labels, sample) {
         Ok(()) => Ingested {
             written: 1,
+            in_1970: usize::from(Ingested::is_in_1970(sample.timestamp_ms)),
             ..Ingested::default()
         },
         Err(error) => Ingested::refused(Fault::Engine(error)),

@@ -1,7 +1,8 @@
 //! InfluxDB's line protocol: `measurement,tag=value field=1,other=2i 1700000000000000000`.
 //!
 //! Each field is a point of the metric `measurement_field` with the line's tags as labels. Floats
-//! and integers are stored as f64, booleans as 1 and 0; a string is a fault. A line without a
+//! and integers are stored as f64, booleans as 1 and 0. Strings, which many inputs of Telegraf send
+//! beside their numbers, are left out and counted. A line without a
 //! timestamp gets the time that the caller passes. Indexes in [`Ingested`] count lines from zero.
 //! Several errors may have the same index, because each field can be wrong.
 //!
@@ -122,7 +123,11 @@ impl Labels {
         for field in line.fields() {
             let value = field.and_then(|(name, value)| Ok((name, value::number(value)?)));
             let (name, value) = match value {
-                Ok(field) => field,
+                Ok((name, Some(value))) => (name, value),
+                Ok((_, None)) => {
+                    points.leave_out();
+                    continue;
+                }
                 Err(reason) => {
                     points.refuse_at(number, Fault::form(reason));
                     continue;

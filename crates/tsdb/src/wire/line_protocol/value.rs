@@ -1,10 +1,30 @@
-/// Converts a field's value to the number that is stored.
-pub(super) fn number(text: &str) -> Result<f64, &'static str> {
+/// Converts a field's value to the number that is stored; `None` if it is a string.
+pub(super) fn number(text: &str) -> Result<Option<f64>, &'static str> {
+    match text.strip_prefix('"') {
+        Some(rest) => string(rest).map(|()| None),
+        None => of_number(text).map(Some),
+    }
+}
+
+/// Checks that a string ends where the value does.
+fn string(after_quote: &str) -> Result<(), &'static str> {
+    let mut bytes = after_quote.bytes();
+    while let Some(byte) = bytes.next() {
+        match byte {
+            b'\\' => drop(bytes.next()),
+            b'"' if bytes.len() == 0 => return Ok(()),
+            b'"' => return Err("text follows the end of a string"),
+            _ => {}
+        }
+    }
+    Err("a string has no end")
+}
+
+fn of_number(text: &str) -> Result<f64, &'static str> {
     const NOT_A_NUMBER: &str = "the value is not a number";
     match text {
         "t" | "T" | "true" | "True" | "TRUE" => return Ok(1.0),
         "f" | "F" | "false" | "False" | "FALSE" => return Ok(0.0),
-        _ if text.starts_with('"') => return Err("a string cannot be stored as a value"),
         _ => {}
     }
     if let Some(integer) = text.strip_suffix('i') {

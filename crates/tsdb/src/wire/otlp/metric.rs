@@ -134,9 +134,11 @@ impl<'m> Point<'m> {
         values.extend(point.sum.map(|sum| ("_sum", None, sum)));
         values.push(("_count", None, count));
         let mut cumulated = 0_u64;
-        for (bound, count) in point.explicit_bounds.iter().zip(&point.bucket_counts) {
+        let buckets = point.explicit_bounds.iter().zip(&point.bucket_counts);
+        // The last bucket, which has the count, is the one up to infinity.
+        for (bound, count) in buckets.filter(|(bound, _)| **bound != f64::INFINITY) {
             cumulated = cumulated.saturating_add(*count);
-            let le = Some(("le", bound.to_string()));
+            let le = Some(("le", number_text(*bound)));
             values.push(("_bucket", le, cumulated as f64));
         }
         values.push(("_bucket", Some(("le", "+Inf".to_owned())), count));
@@ -155,7 +157,7 @@ impl<'m> Point<'m> {
             ("_count", None, point.count as f64),
         ];
         values.extend(point.quantile_values.iter().map(|value| {
-            let quantile = value.quantile.unwrap_or_default().to_string();
+            let quantile = number_text(value.quantile.unwrap_or_default());
             let label = Some(("quantile", quantile));
             ("", label, value.value.unwrap_or_default())
         }));
@@ -192,6 +194,15 @@ impl<'m> Point<'m> {
         };
         let found = self.values.iter().position(contains);
         found.unwrap_or(self.values.len() - 1)
+    }
+}
+
+/// A number as a label has it in Prometheus.
+fn number_text(number: f64) -> String {
+    match number {
+        f64::INFINITY => "+Inf".to_owned(),
+        f64::NEG_INFINITY => "-Inf".to_owned(),
+        number => number.to_string(),
     }
 }
 

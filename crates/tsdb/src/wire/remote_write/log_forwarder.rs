@@ -51,6 +51,9 @@ pub struct LogForwardStats {
     pub sent: u64,
     /// Samples that the other server rejected.
     pub rejected: u64,
+    /// Samples that the other server has from a request whose answer was lost, as far as its answers
+    /// to a few of them tell. It rejected the repeated request.
+    pub repeated: u64,
     /// Samples dropped because too many bytes waited.
     pub dropped_for_size: u64,
     /// Samples dropped because they had waited too long.
@@ -76,6 +79,8 @@ pub struct LogForwardStats {
 /// retried until it succeeds or exceeds a limit. If the server rejects a request because of some of its
 /// samples, smaller parts of it are tried, so that other samples get through. A sample is sent again
 /// if the process ends before it notes the confirmation; the repeated request has the same samples.
+/// Prometheus rejects such a request as a whole. A few samples of it then show whether the server has
+/// it, so that the next request follows at once.
 ///
 /// Deletions and metadata are not forwarded.
 ///

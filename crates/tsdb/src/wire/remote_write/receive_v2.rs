@@ -145,7 +145,7 @@ impl<'m> Receiver<'m> {
 /// Adds a zero for each time at which the series began, if it is after all samples that the
 /// database has of the series.
 fn push_zeros(db: &Db, labels: LabelsRef<'_>, series: &SeriesMessage<'_>, zeros: &mut Batch) {
-    if series.starts_ms.is_empty() || series.metadata.kind == MetricKind::Gauge {
+    if series.starts_ms.is_empty() || !counts_from_zero(labels, series.metadata.kind) {
         return;
     }
     let newest_ms = db.newest_ms(labels).unwrap_or(i64::MIN);
@@ -153,5 +153,15 @@ fn push_zeros(db: &Db, labels: LabelsRef<'_>, series: &SeriesMessage<'_>, zeros:
         if *start_ms > newest_ms {
             zeros.push_ref(labels, Sample::new(*start_ms, 0.0));
         }
+    }
+}
+
+/// Whether a series is a counter or a part of one. The quantiles of a summary are not, and a series
+/// of unknown kind may be anything.
+fn counts_from_zero(labels: LabelsRef<'_>, kind: MetricKind) -> bool {
+    match kind {
+        MetricKind::Counter | MetricKind::Histogram => true,
+        MetricKind::Summary => labels.iter().all(|label| label.name != "quantile"),
+        _ => false,
     }
 }

@@ -8,8 +8,8 @@ pub trait Transport: Send + 'static {
     /// sends nothing else in the meantime.
     ///
     /// # Errors
-    /// [`SendError::Retry`] for a temporary failure (no connection, 429, 5xx),
-    /// [`SendError::Rejected`] for a permanent one (other 4xx).
+    /// [`SendError::Retry`] for a failure that is not the samples' fault (no connection, 401, 404, 429,
+    /// 5xx), [`SendError::Rejected`] for a permanent one (400, 409, 413, 415, 422).
     fn send(&mut self, body: &[u8]) -> Result<(), SendError>;
 }
 

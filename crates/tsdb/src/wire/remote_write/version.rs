@@ -16,9 +16,9 @@ pub enum Version {
 /// Writes the samples, the metadata and the exemplars of a request. A native histogram counts as
 /// one sample and is refused.
 ///
-/// A request of version 2 can say when a counter began. If that is after all samples of its series,
-/// a zero is written at that time, so that the first sample counts as an increase. Such zeros don't
-/// count as written.
+/// A request of version 2 can say when a counter, a histogram, or the sum and the count of a summary
+/// began. If that is after all samples of its series, a zero is written at that time, so that the first
+/// sample counts as an increase. Such zeros don't count as written.
 ///
 /// # Errors
 /// [`Malformed`]: the body is not a write request or too large. Nothing was written.

@@ -16,6 +16,9 @@ const SURVEY_EVERY: Duration = Duration::from_secs(1);
 /// additional requests to a server that rejects everything.
 const MAX_DIVISIONS: usize = 64;
 
+/// How many samples of a rejected request are tried to find out whether the server has it already.
+const PROBES: usize = 4;
+
 /// The thread of a log forwarder.
 pub(super) struct Worker<T> {
     tail: LogTail,
@@ -31,6 +34,8 @@ enum Outcome {
     Sent,
     Rejected {
         divisible: bool,
+        /// An earlier request with the same samples had no answer, or that of a temporary failure.
+        is_repeat: bool,
     },
     /// A limit is exceeded.
     Dropped(Limit),
@@ -115,30 +120,87 @@ impl<T: Transport> Worker<T> {
         }
         let noted = self.tail.note_sending(batch);
         self.note(noted);
+        match self.send(&batch.samples) {
+            Outcome::Rejected {
+                divisible: true,
+                is_repeat,
+            } => {
+                if (is_repeat || batch.is_repeat) && self.has_arrived(&batch.samples) {
+                    let count = batch.samples.len() as u64;
+                    self.shared.count(|stats| stats.repeated += count);
+                    return ControlFlow::Continue(());
+                }
+                // From here on, requests have other samples than the one that is noted.
+                let rested = self.tail.rest();
+                self.note(rested);
+                self.deliver_in_parts(&batch.samples)
+            }
+            outcome => self.conclude(outcome, batch.samples.len()),
+        }
+    }
+
+    /// Counts samples by their outcome. Breaks if the thread must stop.
+    fn conclude(&mut self, outcome: Outcome, samples: usize) -> ControlFlow<()> {
+        let count = samples as u64;
+        match outcome {
+            Outcome::Sent => self.shared.count(|stats| stats.sent += count),
+            Outcome::Rejected { .. } => self.shared.count(|stats| stats.rejected += count),
+            Outcome::Dropped(limit) => self.drop_samples(samples, limit),
+            Outcome::Stopped => return ControlFlow::Break(()),
+        }
+        ControlFlow::Continue(())
+    }
+
+    /// Sends the halves of a rejected request, and halves of those that are rejected too.
+    fn deliver_in_parts(&mut self, samples: &[(Labels, Sample)]) -> ControlFlow<()> {
         // In order, so that a series never goes back in time.
-        let mut parts = vec![batch.samples.as_slice()];
+        let mut parts = vec![samples];
+        // The first part is known to be rejected.
+        let mut rejected = true;
         let mut divisions = 0;
         while let Some(part) = parts.pop() {
-            let count = part.len() as u64;
-            match self.send(part) {
-                Outcome::Sent => self.shared.count(|stats| stats.sent += count),
-                Outcome::Rejected { divisible: true }
-                    if part.len() > 1 && divisions < MAX_DIVISIONS =>
-                {
+            let outcome = match std::mem::take(&mut rejected) {
+                true => Outcome::Rejected {
+                    divisible: true,
+                    is_repeat: false,
+                },
+                false => self.send(part),
+            };
+            match outcome {
+                Outcome::Rejected {
+                    divisible: true, ..
+                } if part.len() > 1 && divisions < MAX_DIVISIONS => {
                     divisions += 1;
                     let (first, second) = part.split_at(part.len() / 2);
                     parts.extend([second, first]);
                 }
-                Outcome::Rejected { .. } => self.shared.count(|stats| stats.rejected += count),
                 Outcome::Dropped(limit) => {
                     let rest: usize = parts.iter().map(|part| part.len()).sum();
                     self.drop_samples(part.len() + rest, limit);
                     break;
                 }
-                Outcome::Stopped => return ControlFlow::Break(()),
+                outcome => self.conclude(outcome, part.len())?,
             }
         }
         ControlFlow::Continue(())
+    }
+
+    /// Whether the server has the samples of a request that it rejects. Prometheus takes a request as
+    /// a whole, and rejects it when it comes again, because its samples are not newer than themselves.
+    /// The last sample of a series is an exception, so samples of several series that have later ones
+    /// in the request are tried. If the server takes one, it did not have the request.
+    fn has_arrived(&mut self, samples: &[(Labels, Sample)]) -> bool {
+        let mut series = by_series(samples.iter());
+        series.retain(|(_, samples)| samples.len() > 1);
+        // A single series may have its own reason for the rejection.
+        if series.len() < 2 {
+            return false;
+        }
+        let step = series.len().div_ceil(PROBES);
+        series.iter().step_by(step).all(|(labels, samples)| {
+            let first = (labels.clone(), samples[0]);
+            matches!(self.send(&[first]), Outcome::Rejected { .. })
+        })
     }
 
     /// Sends samples until they are accepted or rejected.
@@ -153,7 +215,10 @@ impl<T: Transport> Worker<T> {
                 .map(|(labels, samples)| (labels, samples.as_slice())),
         );
         let mut backoff = self.options.min_backoff;
+        let mut is_repeat = false;
         loop {
+            // Also without a pause, or the lag would stand still during many requests.
+            self.survey_if_due();
             let error = match self.transport.send(&body) {
                 Ok(()) => return Outcome::Sent,
                 Err(error) => error,
@@ -169,8 +234,14 @@ impl<T: Transport> Worker<T> {
             });
             let pause = match pause {
                 Ok(pause) => pause,
-                Err(divisible) => return Outcome::Rejected { divisible },
+                Err(divisible) => {
+                    return Outcome::Rejected {
+                        divisible,
+                        is_repeat,
+                    };
+                }
             };
+            is_repeat = true;
             backoff = backoff.saturating_mul(2).min(self.options.max_backoff);
             if let Some(outcome) = self.pause(pause) {
                 return outcome;

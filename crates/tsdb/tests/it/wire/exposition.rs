@@ -19,6 +19,36 @@ load NaN
 	spaced { a = "1" , } -Inf  5
 "#;
 
+/// The bounds once stood in the order of their text: +Inf, 0.1, 10, 5.
+#[test]
+fn buckets_stand_in_the_order_of_their_bounds() {
+    let mut exposition = Exposition::new();
+    let kind = MetricKind::Histogram;
+    let help = String::new();
+    exposition.describe("size", Metadata { kind, help });
+    let labels = |name: &str, labels: &[(&str, &str)]| {
+        Labels::new(name, labels.iter().copied()).expect("the labels are valid")
+    };
+    for host in ["b", "a"] {
+        for le in ["+Inf", "10", "5", "-2", "0.1", "1e3", "-10"] {
+            let bucket = [("host", host), ("le", le), ("zone", "z")];
+            exposition.value(labels("size_bucket", &bucket), 1.0);
+        }
+        exposition.value(labels("size_count", &[("host", host)]), 1.0);
+    }
+    let text = exposition.write();
+    let found: Vec<&str> = text.lines().filter(|line| !line.starts_with('#')).collect();
+    let mut expected = Vec::new();
+    for host in ["a", "b"] {
+        for le in ["-10", "-2", "0.1", "5", "10", "1e3", "+Inf"] {
+            let bucket = format!(r#"size_bucket{{host="{host}",le="{le}",zone="z"}} 1"#);
+            expected.push(bucket);
+        }
+    }
+    expected.extend(["a", "b"].map(|host| format!(r#"size_count{{host="{host}"}} 1"#)));
+    assert_eq!(found, expected);
+}
+
 #[test]
 fn samples_and_metadata_are_read() {
     let db = db();

@@ -173,6 +173,39 @@ fn identity_alone_needs_no_target_info() {
     }
 }
 
+/// The specification leaves the last bound out. A sender that wrote it got a second bucket,
+/// `le="inf"`, which every quantile counted again.
+#[test]
+fn bound_of_infinity_is_the_last_bucket() {
+    let db = db();
+    let metrics = json!([
+        {"name": "latency", "histogram": {"aggregationTemporality": 2, "dataPoints": [{
+            "timeUnixNano": "1000000000", "count": "8", "sum": 7.5,
+            "bucketCounts": ["1", "3", "2", "2", "0"],
+            "explicitBounds": ["-Infinity", 1, 2, "Infinity"],
+        }]}},
+        {"name": "size", "summary": {"dataPoints": [{
+            "timeUnixNano": "1000000000", "count": "2", "sum": 30,
+            "quantileValues": [{"quantile": "Infinity", "value": 10}],
+        }]}},
+    ]);
+    let _ = write_metrics(&db, &metrics);
+    assert_eq!(
+        contents(&db),
+        [
+            r#"latency_bucket{le="+Inf"} 1000:8"#,
+            r#"latency_bucket{le="-Inf"} 1000:1"#,
+            r#"latency_bucket{le="1"} 1000:4"#,
+            r#"latency_bucket{le="2"} 1000:6"#,
+            "latency_count 1000:8",
+            "latency_sum 1000:7.5",
+            "size_count 1000:2",
+            "size_sum 1000:30",
+            r#"size{quantile="+Inf"} 1000:10"#,
+        ]
+    );
+}
+
 /// A hostile range of times must not become millions of samples.
 #[test]
 fn target_info_has_a_bounded_number_of_samples() {

@@ -26,6 +26,10 @@ struct Inside {
     is_down: bool,
     /// A request with this value is rejected as a whole.
     rejected_value: Option<f64>,
+    /// Requests are stored, but their answers are lost.
+    answers_are_lost: bool,
+    /// A request with a sample older than the newest of its series is rejected as a whole.
+    needs_order: bool,
 }
 
 impl Receiver {
@@ -35,6 +39,8 @@ impl Receiver {
             bodies: Vec::new(),
             is_down: false,
             rejected_value: None,
+            answers_are_lost: false,
+            needs_order: false,
         })))
     }
 
@@ -81,11 +87,31 @@ impl Transport for Receiver {
                     divisible: true,
                 });
             }
+            if inside.needs_order && goes_back(&dump(&looked_at), &dump(&inside.db)) {
+                return Err(SendError::Rejected {
+                    reason: "out of order sample".into(),
+                    divisible: true,
+                });
+            }
             let ingested = write(&inside.db, body).expect("a request");
             assert!(ingested.errors.is_empty());
-            Ok(())
+            match inside.answers_are_lost {
+                true => Err(SendError::Retry {
+                    reason: "no answer".into(),
+                    after: None,
+                }),
+                false => Ok(()),
+            }
         })
     }
+}
+
+/// Whether a series of the request has a sample older than its newest one in the database.
+fn goes_back(request: &Dump, stored: &Dump) -> bool {
+    request.iter().any(|(series, samples)| {
+        let newest = stored.get(series).and_then(|stored| stored.last());
+        newest.is_some_and(|newest| samples.iter().any(|sample| sample.0 < newest.0))
+    })
 }
 
 fn quick() -> LogForwarderOptions {

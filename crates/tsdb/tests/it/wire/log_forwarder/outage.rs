@@ -82,6 +82,42 @@ fn outage_of_the_receiver_loses_nothing() {
     assert_eq!(receiver.dump(), dump(&db));
 }
 
+/// Prometheus rejects a request that it has already. The forwarder once divided it down to single
+/// samples: more than a hundred requests, while no newer sample was sent.
+#[test]
+fn request_that_has_arrived_is_skipped_in_a_few_requests() {
+    let (db, tail) = LogTail::in_memory(written_through().db).expect("opens");
+    let receiver = Receiver::new();
+    receiver.inside(|inside| (inside.needs_order, inside.answers_are_lost) = (true, true));
+    append(&db, 0..50);
+    let forwarder = forward(tail, &receiver, quick());
+    wait_until("the request is skipped", || {
+        forwarder.stats().repeated == 100
+    });
+    assert!(receiver.requests() < 8, "{}", receiver.requests());
+    receiver.inside(|inside| inside.answers_are_lost = false);
+    append(&db, 50..100);
+    let stats = forwarder.close(LONG);
+    assert_eq!((stats.sent, stats.repeated, stats.rejected), (100, 100, 0));
+    assert_eq!(receiver.dump(), dump(&db));
+}
+
+/// The answer to a request that was not stored is lost, and the request has one wrong sample.
+#[test]
+fn request_that_has_not_arrived_is_not_skipped() {
+    let (db, tail) = LogTail::in_memory(written_through().db).expect("opens");
+    let receiver = Receiver::down();
+    receiver.inside(|inside| {
+        (inside.needs_order, inside.rejected_value) = (true, Some(37.0));
+    });
+    append(&db, 0..50);
+    let forwarder = forward(tail, &receiver, quick());
+    wait_until("the request is repeated", || forwarder.stats().retries > 1);
+    receiver.set_down(false);
+    let stats = forwarder.close(LONG);
+    assert_eq!((stats.sent, stats.repeated, stats.rejected), (98, 0, 2));
+}
+
 #[test]
 fn snapshot_keeps_segments_that_are_not_sent() {
     let disk = Disk::new();

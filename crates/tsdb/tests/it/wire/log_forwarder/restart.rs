@@ -85,6 +85,33 @@ fn restart_repeats_the_last_request_unchanged() {
     }
 }
 
+/// A sender that is killed again and again between the request and its answer.
+#[test]
+fn killed_sender_gets_on_although_the_receiver_has_its_last_request() {
+    let disk = Disk::new();
+    let receiver = Receiver::new();
+    receiver.inside(|inside| inside.needs_order = true);
+    let mut killed = disk;
+    for round in 0..3 {
+        receiver.inside(|inside| inside.answers_are_lost = true);
+        let (db, tail) = LogTail::open(killed.clone(), written_through()).expect("opens");
+        append(&db, round * 40..round * 40 + 40);
+        let forwarder = forward(tail, &receiver, quick());
+        wait_until("the answer is lost", || forwarder.stats().retries > 0);
+        let stopped = killed.after_crash(&Survivors::All);
+        receiver.inside(|inside| inside.answers_are_lost = false);
+        let stats = forwarder.close(LONG);
+        assert_eq!(stats.rejected, 0, "round {round}");
+        killed = stopped;
+    }
+    let (db, tail) = LogTail::open(killed, written_through()).expect("opens");
+    let before = receiver.requests();
+    let stats = forward(tail, &receiver, quick()).close(LONG);
+    assert_eq!(stats.rejected, 0);
+    assert!(receiver.requests() - before < 16, "{}", receiver.requests());
+    assert_eq!(receiver.dump(), dump(&db));
+}
+
 #[test]
 fn samples_of_deleted_series_are_sent_while_their_labels_are_known() {
     let disk = Disk::new();

@@ -10,7 +10,7 @@ mod messages;
 
 use messages::{Exemplar, Label, OldExemplar, OldRequest, OldSeries, Request, Sample, TimeSeries};
 
-const SYMBOLS: [&str; 12] = [
+const SYMBOLS: [&str; 13] = [
     "",
     "__name__",
     "requests_total",
@@ -23,6 +23,7 @@ const SYMBOLS: [&str; 12] = [
     "le",
     "0.5",
     "load",
+    "quantile",
 ];
 /// `requests_total{host="a"}`
 const REQUESTS: [u32; 4] = [1, 2, 3, 4];
@@ -39,6 +40,13 @@ fn sample(timestamp: i64, value: f64) -> Sample {
         value,
         timestamp,
         start_timestamp: 0,
+    }
+}
+
+fn started(start_timestamp: i64, sample: Sample) -> Sample {
+    Sample {
+        start_timestamp,
+        ..sample
     }
 }
 
@@ -192,10 +200,10 @@ fn missing_metadata_changes_nothing() {
 #[test]
 fn request_with_a_wrong_reference_writes_nothing() {
     let wrong = [
-        series(&[1, 12], [sample(1000, 1.0)]),
+        series(&[1, 13], [sample(1000, 1.0)]),
         series(&[1, 2, 3], [sample(1000, 1.0)]),
         TimeSeries {
-            exemplars: vec![exemplar(&[6, 12], 900)],
+            exemplars: vec![exemplar(&[6, 13], 900)],
             ..series(&LOAD, [])
         },
         TimeSeries {
@@ -203,7 +211,7 @@ fn request_with_a_wrong_reference_writes_nothing() {
             ..series(&LOAD, [])
         },
         TimeSeries {
-            metadata: metadata(GAUGE, 12),
+            metadata: metadata(GAUGE, 13),
             ..series(&LOAD, [])
         },
     ];
@@ -279,13 +287,10 @@ fn counter_begins_at_zero_at_its_created_timestamp() {
     send(created(3000, 1000));
     assert_eq!(contents(&server.db), [requests("1000:0 2000:5 3000:5")]);
     // It begins again. Later versions of the protocol tell that by sample.
-    send(series(
-        &REQUESTS,
-        [Sample {
-            start_timestamp: 3500,
-            ..sample(4000, 5.0)
-        }],
-    ));
+    send(TimeSeries {
+        metadata: metadata(COUNTER, 0),
+        ..series(&REQUESTS, [started(3500, sample(4000, 5.0))])
+    });
     let again = requests("1000:0 2000:5 3000:5 3500:0 4000:5");
     assert_eq!(contents(&server.db), [again.as_str()]);
     // Neither a start in the past, nor one at or after the sample, says anything new.
@@ -301,6 +306,43 @@ fn counter_begins_at_zero_at_its_created_timestamp() {
         ..series(&LOAD, [sample(2000, 5.0)])
     });
     assert_eq!(contents(&server.db), ["load 2000:5", all.as_str()]);
+}
+
+/// A zero once was written at the start of each series that was no gauge, so averages and minima
+/// showed values that no one had measured.
+#[test]
+fn only_series_that_count_begin_at_zero() {
+    const UNKNOWN: i32 = 0;
+    const GAUGE_HISTOGRAM: i32 = 4;
+    const SUMMARY: i32 = 5;
+    const INFO: i32 = 6;
+    const STATE_SET: i32 = 7;
+    // `load{quantile="0.5"}`
+    const QUANTILE: [u32; 4] = [1, 11, 12, 10];
+    for (labels, kind, begins) in [
+        (&REQUESTS[..], COUNTER, true),
+        (&LATENCY, HISTOGRAM, true),
+        (&LOAD, SUMMARY, true),
+        (&QUANTILE, SUMMARY, false),
+        (&LOAD, UNKNOWN, false),
+        (&LOAD, GAUGE, false),
+        (&LOAD, GAUGE_HISTOGRAM, false),
+        (&LOAD, INFO, false),
+        (&LOAD, STATE_SET, false),
+    ] {
+        for (created_timestamp, start_timestamp) in [(1000, 0), (0, 1000)] {
+            let server = Server::new();
+            let sent = server.send([TimeSeries {
+                created_timestamp,
+                metadata: metadata(kind, 0),
+                ..series(labels, [started(start_timestamp, sample(2000, 5.0))])
+            }]);
+            assert_eq!(sent.expect("the request is valid").ingested.written, 1);
+            let samples = contents(&server.db);
+            let has_zero = samples[0].ends_with("1000:0 2000:5");
+            assert_eq!(has_zero, begins, "kind {kind}: {samples:?}");
+        }
+    }
 }
 
 #[test]
