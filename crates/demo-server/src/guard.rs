@@ -43,7 +43,7 @@ const UNQUEUED: [&str; 9] = [
     "/metrics",
 ];
 /// Maximum number of body bytes in memory, without the free bytes of each body.
-const BODY_BUDGET: usize = 256 << 20;
+const BODY_BUDGET: usize = 48 << 20;
 /// The first bytes of each body take nothing from the budget. So a small body always fits, and the
 /// limit on connections bounds the memory of all of them to 80 MB.
 const FREE_BYTES: usize = 8 * 1024;

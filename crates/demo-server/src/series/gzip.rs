@@ -7,6 +7,17 @@ use flate2::read::MultiGzDecoder;
 
 use crate::error::ApiError;
 
+/// Bodies whose content is larger are parsed one at a time.
+const LARGE: usize = 4 << 20;
+
+/// Whether the content of a body is large. The end of a compressed body tells its length.
+pub(super) fn is_large(body: &[u8], compressed: bool) -> bool {
+    match body.last_chunk() {
+        Some(length) if compressed => u32::from_le_bytes(*length) as usize > LARGE,
+        _ => body.len() > LARGE,
+    }
+}
+
 /// Whether the body is compressed.
 pub(super) fn is_gzip(headers: &HeaderMap) -> Result<bool, ApiError> {
     let encoding = headers.get(header::CONTENT_ENCODING);

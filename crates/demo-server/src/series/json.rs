@@ -10,7 +10,7 @@ use tsdb::wire::json::{self, Counters, Pieces, Query};
 use tsdb::{Aggregate, Db, Selection};
 
 use super::engine::Engine;
-use super::{answer, faults};
+use super::{answer, faults, gzip};
 use crate::error::ApiError;
 use crate::observe;
 
@@ -35,7 +35,12 @@ pub(super) async fn write(
         json::ingest(&engine.db, &body)
     } else {
         let db = engine.db.clone();
-        engine.work.body(move || json::ingest(&db, &body)).await?
+        let is_large = gzip::is_large(&body, false);
+        let work = move || json::ingest(&db, &body);
+        match is_large {
+            true => engine.work.large_body(work).await?,
+            false => engine.work.body(work).await?,
+        }
     };
     let ingested = ingested.map_err(ApiError::invalid)?;
     engine.note("JSON", &ingested);

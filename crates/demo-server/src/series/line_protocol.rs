@@ -19,7 +19,7 @@ use crate::error::ApiError;
 /// Bodies up to this size are parsed on the serving thread, which takes about 0.1 ms.
 const SMALL_BODY: usize = 32 * 1024;
 /// Maximum size of a decompressed body.
-const MAX_DECODED_BYTES: usize = 64 << 20;
+const MAX_DECODED_BYTES: usize = 32 << 20;
 
 /// `GET /ping`: clients of InfluxDB ask whether the server answers.
 pub(super) async fn ping() -> impl IntoResponse {
@@ -42,8 +42,12 @@ pub(super) async fn write(
         line_protocol::write(&engine.db, &body, precision, now_ms)
     } else {
         let db = engine.db.clone();
+        let is_large = gzip::is_large(&body, compressed);
         let work = move || write_body(&db, &body, compressed, precision, now_ms);
-        engine.work.body(work).await??
+        match is_large {
+            true => engine.work.large_body(work).await??,
+            false => engine.work.body(work).await??,
+        }
     };
     engine.note("line protocol", &ingested);
     faults::check(&ingested, "line")?;

@@ -18,7 +18,7 @@ use crate::error::ApiError;
 
 /// Bodies up to this size are parsed on the serving thread, if they are not compressed.
 const SMALL_BODY: usize = 4 * 1024;
-/// Maximum size of a decompressed body. A hostile one takes many times its size in memory.
+/// Maximum size of a decompressed body.
 const MAX_DECODED_BYTES: usize = 16 << 20;
 
 /// `POST /api/v1/otlp/v1/metrics`
@@ -30,10 +30,12 @@ pub(super) async fn write(
     let encoding = encoding(&headers)?;
     let compressed = gzip::is_gzip(&headers)?;
     let small = !compressed && body.len() <= SMALL_BODY;
+    let large = gzip::is_large(&body, compressed);
     let (db, exemplars) = (engine.db.clone(), Arc::clone(&engine.exemplars));
     let work = move || write_body(&db, &exemplars, encoding, &body, compressed);
     let ingested = match small {
         true => work(),
+        false if large => engine.work.large_body(work).await?,
         false => engine.work.body(work).await?,
     }?;
     engine.note("OTLP", &ingested);

@@ -16,6 +16,9 @@ use crate::error::ApiError;
 /// as large.
 const SMALL_BODY: usize = 2 * 1024;
 
+/// Bodies above this size are parsed one at a time.
+const LARGE_BODY: usize = 256 * 1024;
+
 const SAMPLES_WRITTEN: HeaderName =
     HeaderName::from_static("x-prometheus-remote-write-samples-written");
 const HISTOGRAMS_WRITTEN: HeaderName =
@@ -30,12 +33,13 @@ pub(super) async fn write(
     body: Bytes,
 ) -> Result<Response, ApiError> {
     let version = version(&headers)?;
-    let small = body.len() <= SMALL_BODY;
+    let (small, large) = (body.len() <= SMALL_BODY, body.len() > LARGE_BODY);
     let (db, exemplars) = (engine.db.clone(), Arc::clone(&engine.exemplars));
     let work = move || remote_write::receive(&db, &exemplars, version, &body);
     // A small body can still decompress to many samples, hence the low limit.
     let received = match small {
         true => work(),
+        false if large => engine.work.large_body(work).await?,
         false => engine.work.body(work).await?,
     };
     let received = received.map_err(|malformed| refused(&malformed))?;
@@ -94,7 +98,7 @@ fn unsupported(message: &str) -> ApiError {
 
 fn refused(malformed: &Malformed) -> ApiError {
     match malformed {
-        Malformed::TooLarge { .. } => ApiError::new(
+        Malformed::TooLarge { .. } | Malformed::PartTooLarge => ApiError::new(
             StatusCode::PAYLOAD_TOO_LARGE,
             "BODY_TOO_LARGE",
             malformed.to_string(),

@@ -1,7 +1,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::sync::{AcquireError, OwnedSemaphorePermit, Semaphore};
 
 use crate::error::ApiError;
 
@@ -44,7 +44,8 @@ impl Work {
         &self,
         work: impl FnOnce() -> T + Send + 'static,
     ) -> Result<(T, Permit), ApiError> {
-        run(&self.queries, "too many queries are running", work).await
+        let one = Arc::clone(&self.queries).acquire_owned();
+        run(one, "too many queries are running", work).await
     }
 
     /// Parses and writes a body.
@@ -52,7 +53,18 @@ impl Work {
         &self,
         work: impl FnOnce() -> T + Send + 'static,
     ) -> Result<T, ApiError> {
-        let done = run(&self.bodies, "too many bodies are being parsed", work).await;
+        let one = Arc::clone(&self.bodies).acquire_owned();
+        let done = run(one, "too many bodies are being parsed", work).await;
+        done.map(|(result, _)| result)
+    }
+
+    /// Like [`Work::body`], for a body that may take much memory: no other body is parsed beside it.
+    pub(super) async fn large_body<T: Send + 'static>(
+        &self,
+        work: impl FnOnce() -> T + Send + 'static,
+    ) -> Result<T, ApiError> {
+        let all = Arc::clone(&self.bodies).acquire_many_owned(BODIES as u32);
+        let done = run(all, "too many bodies are being parsed", work).await;
         done.map(|(result, _)| result)
     }
 
@@ -70,11 +82,11 @@ impl Work {
 }
 
 async fn run<T: Send + 'static>(
-    permits: &Arc<Semaphore>,
+    permit: impl Future<Output = Result<Permit, AcquireError>>,
     refusal: &str,
     work: impl FnOnce() -> T + Send + 'static,
 ) -> Result<(T, Permit), ApiError> {
-    let permit = tokio::time::timeout(LIMIT, Arc::clone(permits).acquire_owned()).await;
+    let permit = tokio::time::timeout(LIMIT, permit).await;
     let Ok(Ok(permit)) = permit else {
         return Err(ApiError::overloaded(refusal));
     };

@@ -31,6 +31,11 @@ impl Points {
         }
     }
 
+    /// The index after that of the last point.
+    pub(super) fn seen(&self) -> usize {
+        self.seen
+    }
+
     /// Allocates memory for this many points, each of a different series.
     pub(super) fn reserve(&mut self, points: usize) {
         self.batch.reserve(points);
@@ -39,6 +44,13 @@ impl Points {
     /// The bytes of the labels of all points so far, counted once per series.
     pub(super) fn label_bytes(&self) -> usize {
         self.batch.label_bytes()
+    }
+
+    /// Whether the points take so much memory that a large body should write them before it goes on.
+    pub(super) fn are_many(&self) -> bool {
+        const SAMPLES: usize = 1 << 16;
+        const LABEL_BYTES: usize = 4 << 20;
+        self.batch.len() >= SAMPLES || self.label_bytes() >= LABEL_BYTES
     }
 
     /// Adds the next point.

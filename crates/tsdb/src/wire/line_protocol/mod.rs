@@ -8,7 +8,7 @@
 //!
 //! Each field repeats the tags of its line, so the labels of a short body can be very long. If the
 //! names and tags of a line's fields exceed [`MAX_LINE_LABELS`], the remaining fields are refused.
-//! A body whose labels exceed twice that limit is written in parts.
+//! A large body is written in parts.
 
 mod line;
 mod value;
@@ -92,8 +92,8 @@ pub fn write(db: &Db, body: &[u8], precision: Precision, now_ms: i64) -> Ingeste
             Err(reason) => points.refuse_at(number, Fault::form(reason)),
         }
         number += lines;
-        // Writing a body in parts bounds the memory for labels.
-        if points.label_bytes() > 2 * MAX_LINE_LABELS {
+        // Writing a body in parts bounds the memory.
+        if points.are_many() {
             // Each point carries its line's number, so the numbers stay correct in the next part.
             ingested.extend(std::mem::take(&mut points).write(db));
         }

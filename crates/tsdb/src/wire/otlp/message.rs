@@ -1,26 +1,10 @@
-//! The messages of the protocol, as far as they are used. Both encodings share them. A `oneof` is a
-//! list of optional fields, which has the same encoding.
+//! The messages of the protocol that are decoded as a whole, as far as they are used. Both encodings
+//! share them. A `oneof` is a list of optional fields, which has the same encoding.
 
 use prost::Message;
 use serde::Deserialize;
 
 use super::json::{base64, hex, number, numbers, unsigned, unsigned_list};
-
-#[derive(Clone, PartialEq, Message, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-pub(super) struct Request {
-    #[prost(message, repeated, tag = "1")]
-    pub(super) resource_metrics: Vec<ResourceMetrics>,
-}
-
-#[derive(Clone, PartialEq, Message, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-pub(super) struct ResourceMetrics {
-    #[prost(message, optional, tag = "1")]
-    pub(super) resource: Option<Resource>,
-    #[prost(message, repeated, tag = "2")]
-    pub(super) scope_metrics: Vec<ScopeMetrics>,
-}
 
 #[derive(Clone, PartialEq, Message, Deserialize)]
 #[serde(default)]
@@ -29,74 +13,26 @@ pub(super) struct Resource {
     pub(super) attributes: Vec<KeyValue>,
 }
 
+/// A metric without its data.
 #[derive(Clone, PartialEq, Message, Deserialize)]
 #[serde(default)]
-pub(super) struct ScopeMetrics {
-    #[prost(message, repeated, tag = "2")]
-    pub(super) metrics: Vec<Metric>,
-}
-
-/// One of the kinds of data is present.
-#[derive(Clone, PartialEq, Message, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-pub(super) struct Metric {
+pub(super) struct MetricHead {
     #[prost(string, tag = "1")]
     pub(super) name: String,
     #[prost(string, tag = "2")]
     pub(super) description: String,
     #[prost(string, tag = "3")]
     pub(super) unit: String,
-    #[prost(message, optional, boxed, tag = "5")]
-    pub(super) gauge: Option<Box<Gauge>>,
-    #[prost(message, optional, boxed, tag = "7")]
-    pub(super) sum: Option<Box<Sum>>,
-    #[prost(message, optional, boxed, tag = "9")]
-    pub(super) histogram: Option<Box<Histogram>>,
-    #[prost(message, optional, boxed, tag = "10")]
-    pub(super) exponential_histogram: Option<Box<ExponentialHistogram>>,
-    #[prost(message, optional, boxed, tag = "11")]
-    pub(super) summary: Option<Box<Summary>>,
 }
 
-#[derive(Clone, PartialEq, Message, Deserialize)]
+/// The data of a metric without its points.
+#[derive(Clone, Copy, PartialEq, Message, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-pub(super) struct Gauge {
-    #[prost(message, repeated, tag = "1")]
-    pub(super) data_points: Vec<NumberPoint>,
-}
-
-#[derive(Clone, PartialEq, Message, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-pub(super) struct Sum {
-    #[prost(message, repeated, tag = "1")]
-    pub(super) data_points: Vec<NumberPoint>,
+pub(super) struct DataHead {
     #[prost(int32, tag = "2")]
     pub(super) aggregation_temporality: i32,
     #[prost(bool, tag = "3")]
     pub(super) is_monotonic: bool,
-}
-
-#[derive(Clone, PartialEq, Message, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-pub(super) struct Histogram {
-    #[prost(message, repeated, tag = "1")]
-    pub(super) data_points: Vec<HistogramPoint>,
-    #[prost(int32, tag = "2")]
-    pub(super) aggregation_temporality: i32,
-}
-
-#[derive(Clone, PartialEq, Message, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-pub(super) struct ExponentialHistogram {
-    #[prost(message, repeated, tag = "1")]
-    pub(super) data_points: Vec<Unread>,
-}
-
-#[derive(Clone, PartialEq, Message, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-pub(super) struct Summary {
-    #[prost(message, repeated, tag = "1")]
-    pub(super) data_points: Vec<SummaryPoint>,
 }
 
 /// A message whose content is not used.
@@ -147,6 +83,47 @@ pub(super) struct HistogramPoint {
     pub(super) attributes: Vec<KeyValue>,
     #[prost(uint32, tag = "10")]
     pub(super) flags: u32,
+}
+
+#[derive(Clone, PartialEq, Message, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub(super) struct ExponentialPoint {
+    #[prost(message, repeated, tag = "1")]
+    pub(super) attributes: Vec<KeyValue>,
+    #[prost(fixed64, tag = "3")]
+    #[serde(deserialize_with = "unsigned")]
+    pub(super) time_unix_nano: u64,
+    #[prost(fixed64, tag = "4")]
+    #[serde(deserialize_with = "unsigned")]
+    pub(super) count: u64,
+    #[prost(double, optional, tag = "5")]
+    #[serde(deserialize_with = "number")]
+    pub(super) sum: Option<f64>,
+    #[prost(sint32, tag = "6")]
+    pub(super) scale: i32,
+    #[prost(fixed64, tag = "7")]
+    #[serde(deserialize_with = "unsigned")]
+    pub(super) zero_count: u64,
+    #[prost(message, optional, tag = "8")]
+    pub(super) positive: Option<ExponentialBuckets>,
+    #[prost(message, optional, tag = "9")]
+    pub(super) negative: Option<ExponentialBuckets>,
+    #[prost(uint32, tag = "10")]
+    pub(super) flags: u32,
+    #[prost(message, repeated, tag = "11")]
+    pub(super) exemplars: Vec<Exemplar>,
+    #[prost(double, tag = "14")]
+    pub(super) zero_threshold: f64,
+}
+
+#[derive(Clone, PartialEq, Message, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub(super) struct ExponentialBuckets {
+    #[prost(sint32, tag = "1")]
+    pub(super) offset: i32,
+    #[prost(uint64, repeated, tag = "2")]
+    #[serde(deserialize_with = "unsigned_list")]
+    pub(super) bucket_counts: Vec<u64>,
 }
 
 #[derive(Clone, PartialEq, Message, Deserialize)]

@@ -1,108 +1,77 @@
 //! Metrics as series.
 
 use super::attributes::{self, LabelMap};
-use super::message::{Exemplar, HistogramPoint, KeyValue, Metric, NumberPoint, SummaryPoint};
+use super::exponential;
+use super::message::{
+    DataHead, Exemplar, ExponentialPoint, HistogramPoint, KeyValue, MetricHead, NumberPoint,
+    SummaryPoint,
+};
 use super::names::{NameKind, metric_name};
+use super::request::Data;
 use crate::{MetricKind, STALE_MARKER};
 
 /// The temporality of points that count from the start of their source.
 const CUMULATIVE: i32 = 2;
+/// The temporality of points that count from the point before.
 const DELTA: i32 = 1;
 /// The flag of a point that says that its source has gone.
 const NO_RECORDED_VALUE: u32 = 1;
 
-/// A metric that can be stored.
-pub(super) struct Translated<'m> {
+/// The name and the kind of a metric that can be stored.
+pub(super) struct Translated {
     pub(super) name: String,
     pub(super) kind: MetricKind,
-    pub(super) points: Points<'m>,
+    /// Whether its points are increases.
+    pub(super) is_delta: bool,
 }
 
-/// The points of a metric.
-pub(super) enum Points<'m> {
-    Numbers(&'m [NumberPoint]),
-    Histograms(&'m [HistogramPoint]),
-    Summaries(&'m [SummaryPoint]),
-}
-
-/// A metric that can't be stored: the number of its points and the reason.
-pub(super) struct Refused {
-    pub(super) points: usize,
-    pub(super) reason: String,
-}
-
-/// Names a metric and chooses its type.
-pub(super) fn translate(metric: &Metric) -> Result<Translated<'_>, Refused> {
-    let (kind, name_kind, points, temporality) = if let Some(gauge) = &metric.gauge {
-        let points = Points::Numbers(&gauge.data_points);
-        (MetricKind::Gauge, NameKind::Gauge, points, CUMULATIVE)
-    } else if let Some(sum) = &metric.sum {
-        let points = Points::Numbers(&sum.data_points);
-        let (kind, name_kind) = match sum.is_monotonic {
-            true => (MetricKind::Counter, NameKind::Counter),
-            false => (MetricKind::Gauge, NameKind::Other),
-        };
-        (kind, name_kind, points, sum.aggregation_temporality)
-    } else if let Some(histogram) = &metric.histogram {
-        let points = Points::Histograms(&histogram.data_points);
-        let temporality = histogram.aggregation_temporality;
-        (MetricKind::Histogram, NameKind::Other, points, temporality)
-    } else if let Some(summary) = &metric.summary {
-        let points = Points::Summaries(&summary.data_points);
-        (MetricKind::Summary, NameKind::Other, points, CUMULATIVE)
-    } else {
-        return Err(not_stored(metric));
+/// Names a metric and chooses its type. `Err` is the reason why it is not stored.
+pub(super) fn translate(
+    metric: &MetricHead,
+    data: Data,
+    head: DataHead,
+) -> Result<Translated, String> {
+    let refused = |reason: &str| Err(format!("metric {}: {reason}", shown(&metric.name)));
+    let (kind, name_kind, temporality) = match data {
+        Data::Gauge => (MetricKind::Gauge, NameKind::Gauge, CUMULATIVE),
+        Data::Sum if head.is_monotonic => (
+            MetricKind::Counter,
+            NameKind::Counter,
+            head.aggregation_temporality,
+        ),
+        Data::Sum => (
+            MetricKind::Gauge,
+            NameKind::Other,
+            head.aggregation_temporality,
+        ),
+        Data::Histogram | Data::Exponential => (
+            MetricKind::Histogram,
+            NameKind::Other,
+            head.aggregation_temporality,
+        ),
+        Data::Summary => (MetricKind::Summary, NameKind::Other, CUMULATIVE),
+        Data::Unknown => return refused("the type of the data is unknown"),
     };
-    let refused = |reason: String| Refused {
-        points: points.len(),
-        reason: format!("metric {}: {reason}", shown(&metric.name)),
-    };
-    if temporality != CUMULATIVE {
-        return Err(refused(wrong_temporality(temporality).to_owned()));
+    let is_delta = temporality == DELTA;
+    if is_delta && data == Data::Exponential {
+        return refused("an exponential histogram must be cumulative");
     }
-    let name = metric_name(&metric.name, &metric.unit, name_kind);
-    let Some(name) = name else {
-        return Err(refused("the name has no letter or digit".to_owned()));
-    };
-    Ok(Translated { name, kind, points })
-}
-
-fn wrong_temporality(temporality: i32) -> &'static str {
-    match temporality {
-        DELTA => {
-            "delta temporality can't be stored: a lost or repeated request would falsify every \
-             later value; configure the exporter for cumulative temporality"
-        }
-        _ => "the aggregation temporality must be cumulative",
+    if !is_delta && temporality != CUMULATIVE {
+        return refused("the aggregation temporality must be cumulative or delta");
     }
-}
-
-/// The error for a metric of a type that is not stored.
-fn not_stored(metric: &Metric) -> Refused {
-    let exponential = metric.exponential_histogram.as_ref();
-    let reason = match exponential {
-        Some(_) => "exponential histograms are not stored",
-        None => "the type of the data is unknown",
-    };
-    Refused {
-        points: exponential.map_or(1, |histogram| histogram.data_points.len()),
-        reason: format!("metric {}: {reason}", shown(&metric.name)),
+    match metric_name(&metric.name, &metric.unit, name_kind) {
+        Some(name) => Ok(Translated {
+            name,
+            kind,
+            is_delta,
+        }),
+        None => refused("the name has no letter or digit"),
     }
 }
 
 /// The start of a name, for errors.
 fn shown(name: &str) -> String {
     name.chars().take(64).collect()
-}
-
-impl Points<'_> {
-    fn len(&self) -> usize {
-        match self {
-            Self::Numbers(points) => points.len(),
-            Self::Histograms(points) => points.len(),
-            Self::Summaries(points) => points.len(),
-        }
-    }
 }
 
 /// A value of a point: the suffix of its name, a further label, and the number.
@@ -129,23 +98,27 @@ impl<'m> Point<'m> {
     }
 
     pub(super) fn of_histogram(point: &'m HistogramPoint) -> Self {
-        let count = point.count as f64;
-        let mut values = Vec::with_capacity(point.explicit_bounds.len() + 3);
-        values.extend(point.sum.map(|sum| ("_sum", None, sum)));
-        values.push(("_count", None, count));
         let mut cumulated = 0_u64;
         let buckets = point.explicit_bounds.iter().zip(&point.bucket_counts);
-        // The last bucket, which has the count, is the one up to infinity.
-        for (bound, count) in buckets.filter(|(bound, _)| **bound != f64::INFINITY) {
+        let buckets = buckets.map(|(bound, count)| {
             cumulated = cumulated.saturating_add(*count);
-            let le = Some(("le", number_text(*bound)));
-            values.push(("_bucket", le, cumulated as f64));
-        }
-        values.push(("_bucket", Some(("le", "+Inf".to_owned())), count));
+            (*bound, cumulated)
+        });
         Self {
             time_ms: milliseconds(point.time_unix_nano),
             attributes: &point.attributes,
-            values,
+            values: histogram(point.sum, point.count, buckets),
+            exemplars: &point.exemplars,
+        }
+        .unless_gone(point.flags)
+    }
+
+    pub(super) fn of_exponential(point: &'m ExponentialPoint) -> Self {
+        let buckets = exponential::buckets(point).into_iter();
+        Self {
+            time_ms: milliseconds(point.time_unix_nano),
+            attributes: &point.attributes,
+            values: histogram(point.sum, point.count, buckets),
             exemplars: &point.exemplars,
         }
         .unless_gone(point.flags)
@@ -195,6 +168,21 @@ impl<'m> Point<'m> {
         let found = self.values.iter().position(contains);
         found.unwrap_or(self.values.len() - 1)
     }
+}
+
+/// The samples of a histogram with these bounds and the counts up to them.
+fn histogram(sum: Option<f64>, count: u64, buckets: impl Iterator<Item = (f64, u64)>) -> Vec<Part> {
+    let mut values = Vec::with_capacity(buckets.size_hint().0 + 3);
+    values.extend(sum.map(|sum| ("_sum", None, sum)));
+    values.push(("_count", None, count as f64));
+    // The last bucket, which has the count, is the one up to infinity.
+    let buckets = buckets.filter(|(bound, _)| *bound != f64::INFINITY);
+    values.extend(buckets.map(|(bound, count)| {
+        let le = Some(("le", number_text(bound)));
+        ("_bucket", le, count as f64)
+    }));
+    values.push(("_bucket", Some(("le", "+Inf".to_owned())), count as f64));
+    values
 }
 
 /// A number as a label has it in Prometheus.

@@ -10,14 +10,26 @@
 //! - Exemplars are kept with their trace and span. A point without a recorded value becomes a stale
 //!   marker.
 //!
-//! Delta temporality and exponential histograms are refused. Memory while a body is read can be 60
-//! times its size, for a body of nothing but empty messages.
+//! - An exponential histogram becomes a classic one, with bounds that are powers of two from 2^-64 to
+//!   2^64, those with values only.
+//!
+//! - Points with delta temporality are added up: the newest sample of a series plus the point is its next
+//!   sample. A point that is not newer than its series was counted before or comes too late, and is
+//!   refused. Exponential histograms with delta temporality are refused.
+//!
+//! A body is read one data point at a time. A large one is read twice: first it is checked, then its
+//! points are written in parts. So a body of nothing but empty messages takes no more memory than
+//! another one. A data point, or the attributes of a resource, may have 256 KiB.
 
 mod attributes;
+mod delta;
+mod exponential;
 mod json;
 mod message;
 mod metric;
 mod names;
+mod parts;
+mod request;
 mod resource;
 mod write;
 

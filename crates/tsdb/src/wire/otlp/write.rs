@@ -1,8 +1,9 @@
-use prost::Message as _;
-
 use super::attributes::{LabelMap, text};
-use super::message::{Exemplar as ExemplarMessage, Metric, Request, ResourceMetrics};
-use super::metric::{Point, Points as MetricPoints, Translated, milliseconds, translate};
+use super::delta::Totals;
+use super::message::{Exemplar as ExemplarMessage, KeyValue};
+use super::metric::{Point, Translated, milliseconds, translate};
+use super::parts::Part;
+use super::request::{self, Item};
 use super::resource::{self, TARGET_INFO};
 use crate::wire::points::Points;
 use crate::wire::{Fault, Ingested};
@@ -11,11 +12,16 @@ use crate::{
     Sample,
 };
 
+/// The parts of a body up to this size are kept while the rest is read. A larger body is read twice.
+const SMALL_BODY: usize = 256 << 10;
 /// The distance between samples of `target_info` in a request that covers a longer time. Queries
 /// look back twice as far.
 const INFO_STEP_MS: usize = 150_000;
 /// Maximum number of samples of `target_info` for a resource in one request.
 const MAX_INFO: usize = 1000;
+/// The fault of an increase that is not newer than the total.
+const COUNTED: &str = "the series has a point of this time or a later one: the increase was counted \
+                       before, or comes too late";
 /// The labels of an exemplar that come from its ids.
 const IDS: [&str; 2] = ["trace_id", "span_id"];
 
@@ -37,6 +43,14 @@ pub struct Malformed {
     pub reason: String,
 }
 
+impl Malformed {
+    pub(super) fn of(reason: &impl ToString) -> Self {
+        Self {
+            reason: reason.to_string(),
+        }
+    }
+}
+
 /// Writes the data points of a request, with the metadata and the exemplars of its metrics.
 ///
 /// [`Ingested`] counts samples; a histogram or a summary has several. Its indexes count data points
@@ -50,18 +64,28 @@ pub fn write(
     encoding: Encoding,
     body: &[u8],
 ) -> Result<Ingested, Malformed> {
-    let request = read(encoding, body)?;
+    let request = Part::of(encoding, body)?;
     let mut writer = Writer {
         db,
         exemplars,
         points: Points::within(db),
+        written: Ingested::default(),
         next: 0,
         builder: LabelsBuilder::default(),
+        source: Source::default(),
+        metric: Err(String::new()),
+        totals: None,
     };
-    for resource in &request.resource_metrics {
-        writer.resource(resource);
+    if body.len() <= SMALL_BODY {
+        let mut items = Vec::new();
+        request::read(request, &mut |item| items.push(item))?;
+        items.into_iter().for_each(|item| writer.item(item));
+    } else {
+        request::read(request, &mut drop)?;
+        request::read(request, &mut |item| writer.item(item))?;
     }
-    Ok(writer.points.write(db))
+    writer.flush();
+    Ok(writer.written)
 }
 
 /// The number of data points with a refused sample.
@@ -72,74 +96,67 @@ pub fn refused_points(ingested: &Ingested) -> usize {
     indexes.len() + ingested.refused - ingested.errors.len()
 }
 
-fn read(encoding: Encoding, body: &[u8]) -> Result<Request, Malformed> {
-    let request = match encoding {
-        Encoding::Protobuf => Request::decode(body).map_err(|failed| failed.to_string()),
-        Encoding::Json => serde_json::from_slice(body).map_err(|failed| failed.to_string()),
-    };
-    request.map_err(|reason| Malformed { reason })
-}
-
 /// Translates the points of a request and collects their samples.
 struct Writer<'a> {
     db: &'a Db,
     exemplars: &'a Exemplars,
     points: Points,
+    /// The outcome of earlier parts of the body.
+    written: Ingested,
     /// The index of the next data point.
     next: usize,
     builder: LabelsBuilder,
+    source: Source,
+    /// The metric of the next points, or the reason why they are refused.
+    metric: Result<Translated, String>,
+    /// The totals of metrics with increases, from the first such metric on.
+    totals: Option<Totals>,
 }
 
 /// The labels and the times that the points of a resource share.
+#[derive(Default)]
 struct Source {
     identity: Vec<(&'static str, String)>,
+    attributes: Vec<KeyValue>,
     /// The times of the oldest and the newest point.
     range_ms: Option<(i64, i64)>,
 }
 
 impl Writer<'_> {
-    fn resource(&mut self, metrics: &ResourceMetrics) {
-        let attributes = metrics.resource.as_ref();
-        let attributes = attributes.map_or(&[][..], |resource| &resource.attributes);
-        let mut source = Source {
-            identity: resource::identity(attributes),
-            range_ms: None,
-        };
-        for scope in &metrics.scope_metrics {
-            for metric in &scope.metrics {
-                self.metric(metric, &mut source);
+    fn item(&mut self, item: Item) {
+        match item {
+            Item::Resource(resource) => {
+                self.source = Source {
+                    identity: resource::identity(&resource.attributes),
+                    attributes: resource.attributes,
+                    range_ms: None,
+                };
             }
+            Item::Metric(head, data, of_data) => {
+                self.metric = translate(&head, data, of_data);
+                self.describe(&head.description);
+            }
+            Item::Number(point) => self.point(&Point::of_number(&point)),
+            Item::Histogram(point) => self.point(&Point::of_histogram(&point)),
+            Item::Exponential(point) => self.point(&Point::of_exponential(&point)),
+            Item::Summary(point) => self.point(&Point::of_summary(&point)),
+            Item::Unread => {
+                let reason = self.metric.as_ref().err().cloned();
+                self.refuse(Fault::form(reason.unwrap_or_default()));
+            }
+            Item::End => self.target_info(),
         }
-        if let (Some(labels), Some(range_ms)) = (resource::info(attributes), source.range_ms) {
-            self.target_info(labels, &source.identity, range_ms);
+        if self.points.are_many() {
+            self.flush();
         }
     }
 
-    fn metric(&mut self, metric: &Metric, source: &mut Source) {
-        let translated = match translate(metric) {
-            Ok(translated) => translated,
-            Err(refused) => {
-                for _ in 0..refused.points {
-                    self.refuse(Fault::form(refused.reason.as_str()));
-                }
-                return;
-            }
-        };
-        self.describe(&translated, &metric.description);
-        let name = &translated.name;
-        match translated.points {
-            MetricPoints::Numbers(points) => {
-                let points = points.iter().map(Point::of_number);
-                points.for_each(|point| self.point(name, &point, source));
-            }
-            MetricPoints::Histograms(points) => {
-                let points = points.iter().map(Point::of_histogram);
-                points.for_each(|point| self.point(name, &point, source));
-            }
-            MetricPoints::Summaries(points) => {
-                let points = points.iter().map(Point::of_summary);
-                points.for_each(|point| self.point(name, &point, source));
-            }
+    /// Writes the points so far.
+    fn flush(&mut self) {
+        let points = std::mem::replace(&mut self.points, Points::within(self.db));
+        self.written.extend(points.write(self.db));
+        if let Some(totals) = &mut self.totals {
+            totals.written();
         }
     }
 
@@ -150,12 +167,11 @@ impl Writer<'_> {
     }
 
     /// Sets the metadata of a metric if it has changed.
-    fn describe(&mut self, translated: &Translated<'_>, help: &str) {
-        let metadata = Metadata {
-            kind: translated.kind,
-            help: help.to_owned(),
-        };
-        self.set_metadata(&translated.name, metadata);
+    fn describe(&mut self, help: &str) {
+        if let Ok(Translated { name, kind, .. }) = &self.metric {
+            let (name, kind, help) = (name.clone(), *kind, help.to_owned());
+            self.set_metadata(&name, Metadata { kind, help });
+        }
     }
 
     fn set_metadata(&mut self, metric: &str, metadata: Metadata) {
@@ -167,17 +183,29 @@ impl Writer<'_> {
         }
     }
 
-    fn point(&mut self, name: &str, point: &Point<'_>, source: &mut Source) {
-        let labels = match point.labels() {
-            Ok(labels) => labels,
+    fn point(&mut self, point: &Point<'_>) {
+        let metric = self.metric.as_ref();
+        let metric = metric.map(|metric| (metric.name.clone(), metric.is_delta));
+        let named = metric.map_err(Clone::clone);
+        let named = named.and_then(|metric| Ok((metric, point.labels()?)));
+        let ((name, is_delta), labels) = match named {
+            Ok(named) => named,
             Err(reason) => return self.refuse(Fault::form(reason)),
         };
-        source.widen(point.time_ms);
-        let labels = with_identity(labels, &source.identity);
+        let name = name.as_str();
+        self.source.widen(point.time_ms);
+        let labels = with_identity(labels, &self.source.identity);
         for (suffix, label, value) in &point.values {
             let sample = Sample::new(point.time_ms, *value);
             build(&mut self.builder, &labels, name, suffix, label.as_ref());
             match self.builder.build_ref() {
+                Ok(labels) if is_delta => {
+                    let totals = self.totals.get_or_insert_with(Totals::begin);
+                    match totals.add(self.db, labels, sample) {
+                        Some(total) => self.points.push_at(self.next, labels, total),
+                        None => self.points.refuse_at(self.next, Fault::form(COUNTED)),
+                    }
+                }
                 Ok(labels) => self.points.push_at(self.next, labels, sample),
                 Err(error) => self.points.refuse_at(self.next, error.into()),
             }
@@ -202,12 +230,13 @@ impl Writer<'_> {
     }
 
     /// Adds the attributes of a resource as a series that covers the times of its other samples.
-    fn target_info(
-        &mut self,
-        labels: LabelMap,
-        identity: &[(&'static str, String)],
-        (first_ms, last_ms): (i64, i64),
-    ) {
+    fn target_info(&mut self) {
+        let source = std::mem::take(&mut self.source);
+        let labels = resource::info(&source.attributes);
+        let (Some(labels), Some((first_ms, last_ms))) = (labels, source.range_ms) else {
+            return;
+        };
+        let identity = &source.identity;
         // Without an identity, no query could join the attributes with other series.
         if identity.is_empty() {
             return;

@@ -24,6 +24,9 @@ mod transport;
 mod version;
 mod worker;
 
+#[cfg(feature = "otlp")]
+pub(super) use protobuf::{Fields, Value};
+
 pub use encode::encode;
 pub use forwarder::{ForwardStats, Forwarder, ForwarderOptions};
 pub use log_forwarder::{LogForwardStats, LogForwarder, LogForwarderOptions};

@@ -1,11 +1,11 @@
-//! The part of the protocol buffers wire format that remote write needs.
+//! The part of the protocol buffers wire format that remote write and OTLP need.
 
 /// A message ends early or does not have the form of its type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Truncated;
+pub(in crate::wire) struct Truncated;
 
 /// A field of a message.
-pub(super) enum Value<'a> {
+pub(in crate::wire) enum Value<'a> {
     Varint(u64),
     Fixed64(u64),
     Bytes(&'a [u8]),
@@ -13,12 +13,12 @@ pub(super) enum Value<'a> {
 }
 
 /// Reads the fields of a message one after another.
-pub(super) struct Fields<'a> {
+pub(in crate::wire) struct Fields<'a> {
     rest: &'a [u8],
 }
 
 impl<'a> Fields<'a> {
-    pub(super) fn new(message: &'a [u8]) -> Self {
+    pub(in crate::wire) fn new(message: &'a [u8]) -> Self {
         Self { rest: message }
     }
 
@@ -29,7 +29,7 @@ impl<'a> Fields<'a> {
 
     /// The number and the value of the next field; `None` at the end.
     #[inline]
-    pub(super) fn next(&mut self) -> Result<Option<(u64, Value<'a>)>, Truncated> {
+    pub(in crate::wire) fn next(&mut self) -> Result<Option<(u64, Value<'a>)>, Truncated> {
         if self.rest.is_empty() {
             return Ok(None);
         }

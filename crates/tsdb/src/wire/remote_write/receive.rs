@@ -4,7 +4,7 @@ use super::exemplars_v1;
 use super::message::{
     MetadataPart, Part, read_labels, read_metadata, read_request, read_samples, split_series,
 };
-use super::protobuf::Truncated;
+use super::protobuf::{Fields, Truncated, Value};
 use super::received::{NATIVE_HISTOGRAM, Received};
 use crate::db::{Aliases, NewAlias};
 use crate::journal::SeriesId;
@@ -30,6 +30,10 @@ pub enum Malformed {
         /// The claimed size.
         actual: usize,
     },
+    /// A series takes more than 2 MiB, or the request has more than a million symbols. Send smaller
+    /// series or requests.
+    #[error("the request has a series of more than 2 MiB or more than 1048576 symbols")]
+    PartTooLarge,
     /// The decompressed body is not a write request. Correct the sender.
     #[error("the body is not a write request")]
     Message,
@@ -38,6 +42,15 @@ pub enum Malformed {
 /// The maximum ratio of decompressed to compressed size. Snappy's densest element expands 3 bytes
 /// to 64.
 const MAX_EXPANSION: usize = 22;
+
+/// A request above this size is checked as a whole, and then written in parts of about this size. Each
+/// byte of a part can take 20 bytes of memory.
+pub(super) const PART_BYTES: usize = 1 << 20;
+
+/// The most bytes of a series in a request, which is never divided.
+const MAX_SERIES_BYTES: usize = 2 << 20;
+/// The most symbols of a request of version 2.
+const MAX_SYMBOLS: usize = 1 << 20;
 
 /// About the minimum size of a series in a request.
 const SERIES_BYTES: usize = 64;
@@ -50,13 +63,86 @@ const SERIES_BYTES: usize = 64;
 /// [`Malformed`]: the body is not a write request or too large. Nothing was written.
 pub fn write(db: &Db, body: &[u8]) -> Result<Ingested, Malformed> {
     let message = decompress(body)?;
+    check_parts(&message)?;
     let received = write_message(db, None, &message);
     let received = received.map_err(|Truncated| Malformed::Message)?;
     Ok(received.ingested)
 }
 
+/// Checks that no part of a request takes much memory by itself.
+pub(super) fn check_parts(message: &[u8]) -> Result<(), Malformed> {
+    if message.len() <= PART_BYTES {
+        return Ok(());
+    }
+    let mut symbols = 0;
+    let mut fields = Fields::new(message);
+    while let Some(field) = fields.next().map_err(|Truncated| Malformed::Message)? {
+        if let (number, Value::Bytes(bytes)) = field {
+            symbols += usize::from(number == 4);
+            if bytes.len() > MAX_SERIES_BYTES || symbols > MAX_SYMBOLS {
+                return Err(Malformed::PartTooLarge);
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The parts of a request, which are requests too.
+pub(super) fn parts(message: &[u8]) -> impl Iterator<Item = Result<&[u8], Truncated>> {
+    let mut rest = message;
+    std::iter::from_fn(move || {
+        if rest.is_empty() {
+            return None;
+        }
+        let mut fields = Fields::new(rest);
+        while !fields.rest().is_empty() && rest.len() - fields.rest().len() < PART_BYTES {
+            if let Err(truncated) = fields.next() {
+                rest = &[];
+                return Some(Err(truncated));
+            }
+        }
+        let (part, after) = rest.split_at(rest.len() - fields.rest().len());
+        rest = after;
+        Some(Ok(part))
+    })
+}
+
 /// Writes a decompressed request. Without `exemplars`, those of the request are ignored.
 pub(super) fn write_message(
+    db: &Db,
+    exemplars: Option<&Exemplars>,
+    message: &[u8],
+) -> Result<Received, Truncated> {
+    if message.len() > PART_BYTES {
+        check(message, exemplars.is_some())?;
+    }
+    let mut received = Received::default();
+    for part in parts(message) {
+        received.extend(write_part(db, exemplars, part?)?);
+    }
+    Ok(received)
+}
+
+/// Checks a request without keeping anything of it.
+fn check(message: &[u8], keeps_exemplars: bool) -> Result<(), Truncated> {
+    let (mut labels, mut samples) = (LabelsBuilder::default(), Vec::new());
+    read_request(message, |part| match part {
+        Part::Series(series) => {
+            labels.clear();
+            samples.clear();
+            read_labels(series, &mut labels)?;
+            let (_, rest) = split_series(series)?;
+            let others = read_samples(rest, &mut samples)?;
+            match others.exemplars && keeps_exemplars {
+                true => exemplars_v1::check(series),
+                false => Ok(()),
+            }
+        }
+        Part::Metadata(part) => read_metadata(part).map(drop),
+    })
+}
+
+fn write_part(
     db: &Db,
     exemplars: Option<&Exemplars>,
     message: &[u8],
@@ -87,6 +173,7 @@ pub(super) fn write_message(
     }
     let histograms = receiver.histograms;
     Ok(Received {
+        samples: receiver.points.seen(),
         ingested: receiver.write(db),
         exemplars: stored,
         histograms,
@@ -153,6 +240,12 @@ impl<'m> Receiver<'m> {
             }
         };
         let others = read_samples(rest, &mut self.samples)?;
+        if self.samples.is_empty() && !others.labels && others.histograms == 0 && !others.exemplars
+        {
+            // A list of such series could take many times the memory of the message.
+            self.labels.clear();
+            return read_labels(message, &mut self.labels);
+        }
         // Labels may also follow the samples. Then the leading bytes alone do not name the series,
         // even if they are an alias.
         if others.labels {

@@ -1,6 +1,7 @@
 use super::message::described;
 use super::message_v2::{SeriesMessage, Symbols, read_exemplar, read_series};
 use super::protobuf::Truncated;
+use super::receive::{PART_BYTES, parts};
 use super::received::{NATIVE_HISTOGRAM, Received, store_exemplar};
 use crate::labels::LabelsRef;
 use crate::wire::Fault;
@@ -14,16 +15,47 @@ use crate::{Batch, Db, Exemplars, Labels, LabelsBuilder, Metadata, MetricKind, S
 /// list of them could take many times the memory of the message.
 pub(super) fn write(db: &Db, exemplars: &Exemplars, message: &[u8]) -> Result<Received, Truncated> {
     let symbols = Symbols::read(message)?;
-    let mut receiver = Receiver::new(db, &symbols);
+    if message.len() > PART_BYTES {
+        check(message, &symbols)?;
+    }
+    let mut received = Received::default();
+    for part in parts(message) {
+        received.extend(write_part(db, exemplars, part?, &symbols)?);
+    }
+    Ok(received)
+}
+
+/// Checks a request without keeping anything of it.
+fn check(message: &[u8], symbols: &Symbols<'_>) -> Result<(), Truncated> {
+    let (mut series, mut labels) = (SeriesMessage::default(), LabelsBuilder::default());
+    read_series(message, |part| {
+        series.read(part, symbols)?;
+        labels.clear();
+        symbols.labels(&series.labels, &mut labels)?;
+        for exemplar in &series.exemplars {
+            labels.clear();
+            read_exemplar(exemplar, symbols, &mut labels)?;
+        }
+        Ok(())
+    })
+}
+
+fn write_part<'m>(
+    db: &Db,
+    exemplars: &Exemplars,
+    message: &'m [u8],
+    symbols: &Symbols<'m>,
+) -> Result<Received, Truncated> {
+    let mut receiver = Receiver::new(db, symbols);
     let mut series = SeriesMessage::default();
     read_series(message, |part| {
-        series.read(part, &symbols)?;
+        series.read(part, symbols)?;
         receiver.series(&series)
     })?;
     let mut stored = 0;
     if receiver.has_annotations {
         read_series(message, |part| {
-            series.read(part, &symbols)?;
+            series.read(part, symbols)?;
             stored += receiver.annotations(&series, exemplars)?;
             Ok(())
         })?;
@@ -31,6 +63,7 @@ pub(super) fn write(db: &Db, exemplars: &Exemplars, message: &[u8]) -> Result<Re
     // Refused zeros are no loss: the samples after them are the data.
     let _ = db.write(&mut receiver.zeros);
     Ok(Received {
+        samples: receiver.points.seen(),
         ingested: receiver.points.write(db),
         exemplars: stored,
         histograms: receiver.histograms,

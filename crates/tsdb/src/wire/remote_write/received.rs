@@ -5,7 +5,7 @@ use crate::{Exemplar, Exemplars, Labels, LabelsBuilder, Sample};
 pub(super) const NATIVE_HISTOGRAM: &str = "native histograms are not stored";
 
 /// The outcome of a request.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 #[must_use = "samples may have been refused"]
 pub struct Received {
     /// The samples. Indexes count samples and native histograms from zero through the whole
@@ -15,6 +15,21 @@ pub struct Received {
     pub exemplars: usize,
     /// The number of native histograms, which were all refused.
     pub histograms: usize,
+    /// The number of samples and native histograms.
+    pub(super) samples: usize,
+}
+
+impl Received {
+    /// Adds the outcome of a later part of the same request.
+    pub(super) fn extend(&mut self, mut later: Self) {
+        for error in &mut later.ingested.errors {
+            error.index += self.samples;
+        }
+        self.ingested.extend(later.ingested);
+        self.exemplars += later.exemplars;
+        self.histograms += later.histograms;
+        self.samples += later.samples;
+    }
 }
 
 /// Stores an exemplar with the labels that are in the builder.

@@ -1,5 +1,5 @@
 use super::protobuf::Truncated;
-use super::receive::{Malformed, decompress, write_message};
+use super::receive::{Malformed, check_parts, decompress, write_message};
 use super::receive_v2;
 use super::received::Received;
 use crate::{Db, Exemplars};
@@ -29,6 +29,7 @@ pub fn receive(
     body: &[u8],
 ) -> Result<Received, Malformed> {
     let message = decompress(body)?;
+    check_parts(&message)?;
     let received = match version {
         Version::V1 => write_message(db, Some(exemplars), &message),
         Version::V2 => receive_v2::write(db, exemplars, &message),

@@ -30,6 +30,7 @@ pub(super) struct Worker<T> {
 }
 
 /// The end of a part of a batch.
+#[derive(Clone, Copy)]
 enum Outcome {
     Sent,
     Rejected {

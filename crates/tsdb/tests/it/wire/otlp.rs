@@ -241,7 +241,8 @@ fn points_that_cannot_be_stored_are_refused_with_the_reason() {
     let unnamed =
         json!({"timeUnixNano": "1000000000", "asInt": 1, "attributes": [text("..", "x")]});
     let metrics = json!([
-        {"name": "delta", "sum": {"aggregationTemporality": 1, "dataPoints": [point, point]}},
+        {"name": "delta", "exponentialHistogram":
+            {"aggregationTemporality": 1, "dataPoints": [point, point]}},
         {"name": "none", "histogram": {"dataPoints": [point]}},
         {"name": "…", "gauge": {"dataPoints": [point]}},
         {"name": "native", "exponentialHistogram": {"dataPoints": [{"scale": 3}]}},
@@ -251,21 +252,87 @@ fn points_that_cannot_be_stored_are_refused_with_the_reason() {
     let ingested = write_metrics(&db, &metrics);
     assert_eq!((ingested.written, ingested.refused), (1, 7));
     assert_eq!(refused_points(&ingested), 7);
-    let delta = "metric delta: delta temporality can't be stored: a lost or repeated request would \
-                 falsify every later value; configure the exporter for cumulative temporality";
     assert_eq!(
         errors(&ingested),
         [
-            format!("0: {delta}").as_str(),
-            format!("1: {delta}").as_str(),
-            "2: metric none: the aggregation temporality must be cumulative",
+            "0: metric delta: an exponential histogram must be cumulative",
+            "1: metric delta: an exponential histogram must be cumulative",
+            "2: metric none: the aggregation temporality must be cumulative or delta",
             "3: metric …: the name has no letter or digit",
-            "4: metric native: exponential histograms are not stored",
+            "4: metric native: the aggregation temporality must be cumulative or delta",
             "5: metric odd: the type of the data is unknown",
             r#"6: the attribute ".." can't be a label name"#,
         ]
     );
     assert_eq!(contents(&db), ["good 1000:1"]);
+}
+
+/// Increases once were refused.
+#[test]
+fn increases_are_added_up_and_a_repeated_request_changes_nothing() {
+    let db = db();
+    let point = |second: u64, value: f64| json!({"timeUnixNano": second * 1_000_000_000, "asDouble": value});
+    let histogram = |second: u64, counts: [u64; 2]| {
+        json!({"timeUnixNano": second * 1_000_000_000, "count": counts[0] + counts[1], "sum": 1.5,
+               "bucketCounts": counts, "explicitBounds": [1]})
+    };
+    let metrics = |points: Value, histograms: Value| {
+        json!([
+            {"name": "sent", "sum": {"aggregationTemporality": 1, "isMonotonic": true, "dataPoints": points}},
+            {"name": "size", "histogram": {"aggregationTemporality": 1, "dataPoints": histograms}},
+        ])
+    };
+    let first = metrics(
+        json!([point(1, 2.0), point(2, 3.0)]),
+        json!([histogram(1, [1, 2])]),
+    );
+    assert_eq!(write_metrics(&db, &first).refused, 0);
+    let second = metrics(json!([point(3, 4.0)]), json!([histogram(2, [3, 0])]));
+    assert_eq!(write_metrics(&db, &second).refused, 0);
+    let totals = [
+        "sent_total 1000:2 2000:5 3000:9",
+        r#"size_bucket{le="+Inf"} 1000:3 2000:6"#,
+        r#"size_bucket{le="1"} 1000:1 2000:4"#,
+        "size_count 1000:3 2000:6",
+        "size_sum 1000:1.5 2000:3",
+    ];
+    assert_eq!(contents(&db), totals);
+    let repeated = write_metrics(&db, &second);
+    assert_eq!((repeated.written, refused_points(&repeated)), (0, 2));
+    assert_eq!(contents(&db), totals);
+}
+
+/// Exponential histograms once were refused.
+#[test]
+fn exponential_histogram_becomes_a_classic_one() {
+    let db = db();
+    let metrics = json!([{"name": "size", "exponentialHistogram": {"aggregationTemporality": 2, "dataPoints": [
+        // 4 buckets for each power of two: (2^0.5, 2^0.75], .. (2^1.25, 2^1.5].
+        {"timeUnixNano": "1000000000", "count": "10", "sum": 9, "scale": 2, "zeroCount": 1,
+         "positive": {"offset": 2, "bucketCounts": [1, 2, 3, "0"]},
+         "negative": {"offset": 0, "bucketCounts": [1, 2]}},
+        // A bucket for two powers of two: (1, 4], (4, 16].
+        {"timeUnixNano": "2000000000", "count": "3", "scale": -1,
+         "positive": {"offset": 0, "bucketCounts": [1, 2]}},
+        // Beyond all bounds.
+        {"timeUnixNano": "3000000000", "count": "1", "scale": -10,
+         "positive": {"offset": 2147483647, "bucketCounts": [1]}},
+    ]}}]);
+    let ingested = write_metrics(&db, &metrics);
+    assert_eq!(errors(&ingested), [""; 0]);
+    assert_eq!(
+        contents(&db),
+        [
+            r#"size_bucket{le="+Inf"} 1000:10 2000:3 3000:1"#,
+            r#"size_bucket{le="-1"} 1000:3"#,
+            r#"size_bucket{le="0"} 1000:4"#,
+            r#"size_bucket{le="16"} 2000:3"#,
+            r#"size_bucket{le="2"} 1000:7"#,
+            r#"size_bucket{le="4"} 1000:10 2000:1"#,
+            "size_count 1000:10 2000:3 3000:1",
+            "size_sum 1000:9",
+        ]
+    );
 }
 
 #[test]
