@@ -11,8 +11,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use dcb_core::{
-    Append, AppendCondition, Appended, Bookmark, Error, Event, EventStore, EventStream, Health,
-    Limits, Position, ProjectionLimit, Query, ReadOptions, RecordedCommand, SequencedEvent,
+    Append, AppendCondition, Appended, Bookmark, Error, Event, EventStore, EventStream, Fault,
+    Health, Limits, Position, ProjectionLimit, Query, ReadOptions, RecordedCommand, SequencedEvent,
 };
 use uuid::Uuid;
 
@@ -36,7 +36,7 @@ impl ToyStore {
     fn log(&self) -> Result<MutexGuard<'_, Log>, Error> {
         let log = self.log.lock().unwrap_or_else(PoisonError::into_inner);
         match self.is_closed.load(Ordering::Relaxed) {
-            true => Err(Error::Closed),
+            true => Err(Fault::Closed.into()),
             false => Ok(log),
         }
     }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use conformance_suite::{assert_refused, at_once};
 use dcb_core::{
     Append, AppendCondition, Bookmark, Command, CommandExecutor, Error, EventStore, EventType,
-    RecordedCommand,
+    Fault, RecordedCommand,
 };
 
 use super::CALLERS;
@@ -172,9 +172,9 @@ pub(super) async fn executor_stores_nothing_after_refusal(store: &Arc<impl Event
     let nothing = |_| async { Ok::<_, Error>(Append::new([])) };
     let decided = executor.execute(command("Nothing"), nothing).await.unwrap();
     assert_eq!(decided.appended, None);
-    let refuses = |_| async { Err(Error::Closed) };
+    let refuses = |_| async { Err(Fault::Closed.into()) };
     let refused = executor.execute(command("Refused"), refuses).await;
-    assert_refused!(refused, Error::Closed);
+    assert_refused!(refused, Error::Fault(Fault::Closed));
     assert_eq!((stored(store).await, head(store).await), (vec![], 1));
 }
 

@@ -3,7 +3,7 @@
 
 use conformance_suite::assert_refused;
 use dcb_core::{
-    Append, AppendCondition, Bookmark, DecisionModel, Error, EventStore, Limits, Problem,
+    Append, AppendCondition, Bookmark, DecisionModel, Error, EventStore, Fault, Limits, Problem,
     Projector, Query, QueryItem, Tag, Tracking,
 };
 use uuid::Uuid;
@@ -228,7 +228,7 @@ pub(super) async fn refusal_from_old_states_is_decided_again(store: &impl EventS
     let counter = |name| Projector::counter(tag(name));
     let model = DecisionModel::new((counter("a"), counter("b")));
     let refuse = |a: &u64, b: &u64| match a * b {
-        0 => Err(Error::Closed),
+        0 => Err(Fault::Closed.into()),
         1 => Ok(Vec::new()),
         _ => Ok(vec![tagged(&["decided"])]),
     };
@@ -236,7 +236,7 @@ pub(super) async fn refusal_from_old_states_is_decided_again(store: &impl EventS
     let b = store.project(&counter("b")).await.unwrap();
     let mut read = (a, b);
     let refused = model.decide_from(store, &mut read, refuse).await;
-    assert_refused!(refused, Error::Closed);
+    assert_refused!(refused, Error::Fault(Fault::Closed));
     store
         .append([tagged(&["a"]), tagged(&["b"])])
         .await

@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use conformance_suite::held::{self, Call, HELD, call_each};
 use dcb_core::{
-    Append, AppendCondition, Command, DecisionModel, Error, Event, EventStore, Projector, Query,
-    ReadOptions, SubscribeOptions, Tracking,
+    Append, AppendCondition, Command, DecisionModel, Error, Event, EventStore, Fault, Projector,
+    Query, ReadOptions, SubscribeOptions, Tracking,
 };
 
 use super::fixture::{at, head, log, tag, tagged};
@@ -162,6 +162,6 @@ pub(super) async fn dropped_calls_delay_no_other(store: &Arc<impl EventStore + '
 }
 
 pub(super) async fn close_ends_while_calls_are_held(store: &Arc<impl EventStore + 'static>) {
-    let is_closed = |error: &Error| matches!(error, Error::Closed);
+    let is_closed = |error: &Error| matches!(error, Error::Fault(Fault::Closed));
     held::close_ends_while_calls_are_held(filled(store).await, || store.close(), is_closed).await;
 }

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use conformance_suite::{assert_refused, at_once};
 use dcb_core::{
-    Bookmark, Error, EventStore, Position, Query, ReadOptions, SequencedEvent, SubscribeOptions,
-    Subscription,
+    Bookmark, Error, EventStore, Fault, Position, Query, ReadOptions, SequencedEvent,
+    SubscribeOptions, Subscription,
 };
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep, timeout};
@@ -215,9 +215,9 @@ pub(super) async fn wait_for_returns_once_position_is_reached(
     let limit = Duration::from_millis(20);
     assert_refused!(
         store.wait_for(at(5), limit).await,
-        Error::Timeout {
+        Error::Fault(Fault::TimedOut {
             operation: "wait",
             ..
-        }
+        })
     );
 }

@@ -98,7 +98,7 @@ async fn sqlite(path: &str) -> Result<AnyStore, Error> {
 
 #[cfg(not(feature = "sqlite"))]
 async fn sqlite(_: &str) -> Result<AnyStore, Error> {
-    Err(Error::FeatureDisabled { feature: "sqlite" })
+    Err(crate::Fault::FeatureDisabled { feature: "sqlite" }.into())
 }
 
 #[cfg(feature = "postgres")]
@@ -109,7 +109,8 @@ async fn postgres(url: &str) -> Result<AnyStore, Error> {
 
 #[cfg(not(feature = "postgres"))]
 async fn postgres(_: &str) -> Result<AnyStore, Error> {
-    Err(Error::FeatureDisabled {
+    Err(crate::Fault::FeatureDisabled {
         feature: "postgres",
-    })
+    }
+    .into())
 }

@@ -7,7 +7,7 @@ use tokio::time::sleep;
 
 use crate::lane::{Answer, Outcome, pause};
 use crate::until::until;
-use crate::{Append, Appended, Decided, Error, EventStore, Metrics, Position};
+use crate::{Append, Appended, Decided, Error, EventStore, Fault, Metrics, Position};
 
 pub(crate) struct Attempts {
     made: u32,
@@ -100,7 +100,7 @@ impl Attempts {
     /// The error of an append, or of the decision if it had less time than an append.
     fn failed(&self, error: Error) -> Error {
         match error {
-            Error::Timeout { .. } if !self.are_in_time() => self.exhausted(),
+            Error::Fault(Fault::TimedOut { .. }) if !self.are_in_time() => self.exhausted(),
             error => error,
         }
     }
@@ -124,7 +124,7 @@ impl Attempts {
             Ok(Outcome::Again(conflict)) => self.again(conflict).map(|()| None),
             Ok(Outcome::Failed(error)) => Err(self.failed(error)),
             // A lane answers every member before it ends.
-            Err(_) => Err(Error::Closed),
+            Err(_) => Err(Fault::Closed.into()),
         }
     }
 
@@ -161,10 +161,10 @@ impl Attempts {
                 attempts: self.made,
                 position,
             },
-            None => Error::Timeout {
+            None => Error::Fault(Fault::TimedOut {
                 operation: "decide",
                 limit: self.limit,
-            },
+            }),
         }
     }
 }

@@ -1,7 +1,6 @@
-use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Duration;
 
+use store_fault::Fault;
 use uuid::Uuid;
 
 use crate::{Bookmark, Position};
@@ -108,14 +107,6 @@ pub enum Error {
         /// The conflicting position of the last attempt.
         position: Position,
     },
-    /// The call exceeded its time limit. If it was an append, nothing was written. Try again later.
-    #[error("{operation} took longer than {limit:?}")]
-    Timeout {
-        /// `append`, `read`, `decide`, `wait`, `clear` or `rebuild_keys`.
-        operation: &'static str,
-        /// The time limit.
-        limit: Duration,
-    },
     /// The append may or may not have been committed. Append the same events with the same ids
     /// again, as [`append_until_known`](crate::append_until_known) does. If they are stored, the
     /// store returns their positions.
@@ -123,66 +114,6 @@ pub enum Error {
     OutcomeUnknown {
         /// The ids of the events; empty for a `clear`.
         ids: Vec<Uuid>,
-    },
-    /// The store was closed. Open a new one.
-    #[error("the store is closed")]
-    Closed,
-    /// The program was compiled without the backend that the URL names. Turn the feature on.
-    #[error("this program was compiled without the feature {feature}")]
-    FeatureDisabled {
-        /// The feature of this crate.
-        feature: &'static str,
-    },
-    /// The database can't be reached, or the session there was spoiled and has been given up. If the
-    /// call was an append, nothing was written. Try again later. A wrong password or a missing
-    /// database is an [`Error::Database`].
-    #[error("the database can't be reached: {source}")]
-    Unavailable {
-        /// The driver's error. In PostgreSQL, a `postgres::ConnectError` if no connection could be
-        /// opened: the cause at each host, such as a refused connection.
-        source: Arc<dyn std::error::Error + Send + Sync>,
-    },
-    /// The server accepts no writes: it is a standby, as after a failover, or
-    /// `default_transaction_read_only` is on, as some hosters set it when a disk is nearly full.
-    /// Nothing was written. Try again later; each try opens a new session.
-    #[error(
-        "the server is read-only, because it is a standby or default_transaction_read_only is on: {message}"
-    )]
-    ReadOnly {
-        /// The server's message.
-        message: Arc<str>,
-    },
-    /// The disk of the database is full; nothing was written. Make room, then try again.
-    #[error("the disk is full: {message}")]
-    DiskFull {
-        /// The database's message.
-        message: Arc<str>,
-    },
-    /// The store's SQLite file was moved, removed or replaced while the store was open; nothing was
-    /// written. Close the store, put the right file in place and open a new store.
-    #[error("{} was moved, removed or replaced while the store was open", path.display())]
-    FileMoved {
-        /// The path that no longer leads to the store's file.
-        path: PathBuf,
-    },
-    /// The store's SQLite file or its folder can't be written, or the store was opened only for reads
-    /// (`sqlite::Config::read_only`); nothing was written. Open the file for
-    /// reads, or give this program's user write access to the file and its folder.
-    #[error("{} can't be written: {reason}", path.display())]
-    ReadOnlyFile {
-        /// The file.
-        path: PathBuf,
-        /// Why it can't be written.
-        reason: Arc<str>,
-    },
-    /// Tables or functions in the database were changed after installation. Undo the change, or
-    /// reinstall the schema.
-    #[error("schema {schema} was changed after installation: {}", differences.join("; "))]
-    SchemaMismatch {
-        /// The log's schema.
-        schema: String,
-        /// One line for each object that is missing or differs.
-        differences: Vec<String>,
     },
     /// Events lack the keys that find them, as after a restore or a publication without
     /// the table of keys. Reads by tag would miss these events, and conditions would not protect them,
@@ -197,16 +128,6 @@ pub enum Error {
         missing: String,
         /// The function to call, for example `dcb_core::postgres::rebuild_keys`.
         remedy: &'static str,
-    },
-    /// A newer version of this library installed the schema. Update the library in this program.
-    #[error("schema {schema} has version {found}, this library supports up to {supported}")]
-    SchemaTooNew {
-        /// The log's schema.
-        schema: String,
-        /// The installed version.
-        found: i32,
-        /// The newest version that this library supports.
-        supported: i32,
     },
     /// The data of an event is not JSON of the expected shape. Correct the program or the data.
     #[error("the data is not the expected JSON: {source}")]
@@ -270,20 +191,9 @@ pub enum Error {
         /// The operating system's error.
         source: Arc<std::io::Error>,
     },
-    /// The database rejected the statement. If it was an append, nothing was written. If the SQLSTATE
-    /// is of class 40, 53 or 57, or is 55P03, the cause may pass: try again later. If not, correct
-    /// the fault that the message names.
-    #[error("the database failed: {message}{}", code.as_ref().map(|code| format!(" (SQLSTATE {code})")).unwrap_or_default())]
-    Database {
-        /// The SQLSTATE, if the database sent one.
-        code: Option<Arc<str>>,
-        /// The database's message.
-        message: Arc<str>,
-    },
-    /// The code that commits appends panicked, so this append may or may not have been written.
-    /// Report the panic, and append the same ids again.
-    #[error("the commit code panicked")]
-    Panicked,
+    /// The server, the file, the disk or the schema below the store has a fault. The fault says what to do.
+    #[error("{0}")]
+    Fault(#[from] Fault),
 }
 
 impl Error {
@@ -296,23 +206,12 @@ impl Error {
     /// [`RetriesExhausted`](Self::RetriesExhausted) comes only from calls that decide, and repeating
     /// such a call decides again.
     pub fn is_transient(&self) -> bool {
-        /// SQLSTATE classes: transaction rollback, insufficient resources, operator intervention.
-        const CLASSES: [&str; 3] = ["40", "53", "57"];
-        /// Another transaction held a lock for longer than `lock_timeout`.
-        const LOCKED: &str = "55P03";
         match self {
+            Self::Fault(fault) => fault.is_transient(),
+            // The call repeats the decision.
+            Self::TooManyProjections { .. } | Self::RetriesExhausted { .. } => true,
             // `OutcomeUnknown` is not transient: an append without ids would get new ids when
             // repeated, and could be stored twice.
-            Self::Unavailable { .. }
-            | Self::ReadOnly { .. }
-            | Self::DiskFull { .. }
-            | Self::Timeout { .. }
-            | Self::TooManyProjections { .. }
-            // The call repeats the decision.
-            | Self::RetriesExhausted { .. } => true,
-            Self::Database {
-                code: Some(code), ..
-            } => &**code == LOCKED || CLASSES.iter().any(|class| code.starts_with(class)),
             _ => false,
         }
     }

@@ -80,3 +80,5 @@ pub use subscription::{
 pub use tag::Tag;
 pub use tracking::Tracking;
 pub use upcast::{Upcasting, Upcasts, Versions};
+
+pub use store_fault::{Fault, Reason};

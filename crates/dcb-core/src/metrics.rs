@@ -4,7 +4,7 @@
 
 use store_meter::{Counter, Gauge, Histogram, PoolMeter, QueueMeter, Scope, Share, Shared};
 
-use crate::{Appended, Error};
+use crate::{Appended, Error, Fault};
 
 /// The handles of a store on the `metrics` facade, without content unless the feature `metrics` is on.
 /// Cheap to clone.
@@ -199,8 +199,8 @@ impl Appends {
                 | Error::AfterBeyondHead { .. }
                 | Error::AlreadyTracked { .. },
             ) => &self.refused,
-            Err(Error::Timeout { .. }) => &self.timeout,
-            Err(Error::Unavailable { .. }) => &self.unavailable,
+            Err(Error::Fault(Fault::TimedOut { .. })) => &self.timeout,
+            Err(Error::Fault(Fault::Unreachable(_))) => &self.unavailable,
             Err(Error::OutcomeUnknown { .. }) => &self.unknown,
             Err(_) => &self.failed,
         }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use tokio::time::timeout;
 
 use crate::subscription::Backoff;
-use crate::{Error, EventStore, Notifications, Position};
+use crate::{Error, EventStore, Fault, Notifications, Position};
 
 /// The poll interval. Polling is needed because a replica does not announce that it has caught up.
 const POLL: Duration = Duration::from_millis(5);
@@ -32,10 +32,11 @@ where
     F: Future<Output = Result<Option<Position>, Error>>,
 {
     let waited = timeout(limit, poll_head(position, appends, head)).await;
-    waited.unwrap_or(Err(Error::Timeout {
+    waited.unwrap_or(Err(Fault::TimedOut {
         operation: "wait",
         limit,
-    }))
+    }
+    .into()))
 }
 
 async fn poll_head<F>(

@@ -18,7 +18,7 @@ use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::post;
 use axum::{Json, Router};
-use dcb_core::{AnyStore, AppendCondition, Error, Event, EventStore};
+use dcb_core::{AnyStore, AppendCondition, Error, Event, EventStore, Fault, Reason};
 use serde_json::json;
 
 /// A handler that returns `Result<_, Failed>` can use `?` on each call of a store.
@@ -93,7 +93,6 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
     use std::time::Duration;
 
     use axum::body::Body;
@@ -140,13 +139,13 @@ mod tests {
     async fn busy_and_unknown_tell_the_client_what_to_do() {
         let limit = Duration::from_secs(5);
         let position = Position::new(7).unwrap();
-        let source = Arc::new(std::io::Error::other("10.0.0.7 refused"));
+        let reason = Reason::new("10.0.0.7 refused");
         for error in [
-            Error::Timeout {
+            Error::Fault(Fault::TimedOut {
                 operation: "append",
                 limit,
-            },
-            Error::Unavailable { source },
+            }),
+            Error::Fault(Fault::Unreachable(reason)),
             Error::RetriesExhausted {
                 attempts: 3,
                 position,
@@ -161,7 +160,7 @@ mod tests {
         let (status, retry, body) = answer(Error::OutcomeUnknown { ids: ids.clone() }).await;
         assert_eq!((status, retry), (500, None));
         assert_eq!(body["ids"], json!(ids));
-        let (status, _, body) = answer(Error::Panicked).await;
+        let (status, _, body) = answer(Error::Fault(Fault::Panicked)).await;
         assert_eq!(
             (status, &body["error"]),
             (500, &json!("internal error; see the log"))

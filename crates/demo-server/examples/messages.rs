@@ -15,7 +15,7 @@ use axum::routing::{get, post};
 use axum::{Json, Router};
 use message_store::sqlite::{Config, SqliteStore};
 use message_store::{
-    Category, Error, ExpectedVersion, GlobalPosition, Message, MessageStore, StreamName,
+    Category, Error, ExpectedVersion, Fault, GlobalPosition, Message, MessageStore, StreamName,
     StreamRead, SubscribeOptions,
 };
 use serde::{Deserialize, Serialize};
@@ -128,7 +128,7 @@ async fn report(store: SqliteStore) {
     loop {
         match entries.next().await {
             Ok(message) => println!("{} {}", message.stream_name(), message.data_json()),
-            Err(Error::Closed) => return,
+            Err(Error::Fault(Fault::Closed)) => return,
             Err(error) if error.is_transient() => {
                 // The position stays, so the next call tries again and loses nothing.
                 eprintln!("could not read the entries, trying again: {error}");

@@ -10,6 +10,7 @@ use axum::http::{HeaderValue, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use serde_json::{Value, json};
+use store_fault::Fault;
 
 /// An error response. [`render`] writes it in the form of the interface.
 #[derive(Clone, Debug)]
@@ -65,22 +66,33 @@ impl ApiError {
         }
     }
 
-    /// 507 `DISK_FULL`. The store names what is on the disk. The cause goes to the log only.
-    pub(crate) fn disk_full(store: &str, cause: &dyn std::fmt::Display) -> Self {
-        tracing::error!(store, %cause, "the disk is full");
-        Self::new(
-            StatusCode::INSUFFICIENT_STORAGE,
-            "DISK_FULL",
-            format!("the disk of the {store} is full: nothing was written"),
-        )
-    }
-
-    /// 503 `READ_ONLY`, with `Retry-After`. The cause goes to the log only.
-    pub(crate) fn read_only(store: &str, cause: &dyn std::fmt::Display) -> Self {
-        tracing::error!(store, %cause, "the store is read-only");
-        Self {
-            code: "READ_ONLY",
-            ..Self::overloaded(format!("the {store} is read-only: nothing was written"))
+    /// The answer to a fault of this store: 507 `DISK_FULL`, 503 with `Retry-After` if it may pass or the
+    /// store is read-only or closed, or 500. The reason goes to the log only: it may name hosts, paths
+    /// and SQL.
+    pub(crate) fn fault(store: &str, fault: &Fault) -> Self {
+        let (code, message) = match fault {
+            Fault::DiskFull(_) => ("DISK_FULL", format!("the disk of the {store} is full")),
+            Fault::ReadOnly(_) | Fault::ReadOnlyFile { .. } => {
+                ("READ_ONLY", format!("the {store} is read-only"))
+            }
+            Fault::TimedOut { .. } => ("STORE_TIMEOUT", format!("the {store} timed out")),
+            Fault::Unreachable(_) => ("UNAVAILABLE", format!("the {store} is unreachable")),
+            Fault::Closed => ("UNAVAILABLE", format!("the {store} is closing")),
+            busy if busy.is_transient() => ("UNAVAILABLE", format!("the {store} is busy")),
+            _ => return Self::internal(fault),
+        };
+        tracing::error!(store, %fault, "a store did not serve a request");
+        let busy = Self {
+            code,
+            ..Self::overloaded(format!("{message}: nothing was written"))
+        };
+        match fault {
+            Fault::DiskFull(_) => Self {
+                status: StatusCode::INSUFFICIENT_STORAGE,
+                retry_after_s: None,
+                ..busy
+            },
+            _ => busy,
         }
     }
 

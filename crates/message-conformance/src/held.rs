@@ -6,7 +6,7 @@ use std::time::{Duration, SystemTime};
 
 use conformance_suite::held::{self, Call};
 use message_store::{
-    CategoryRead, ConsumerGroup, Error, ListStreams, MessageStore, StreamRead, StreamWrite,
+    CategoryRead, ConsumerGroup, Error, Fault, ListStreams, MessageStore, StreamRead, StreamWrite,
     SubscribeOptions,
 };
 
@@ -184,6 +184,6 @@ pub(super) async fn dropped_calls_delay_no_other(store: &Subject<impl MessageSto
 }
 
 pub(super) async fn close_ends_while_calls_are_held(store: &Subject<impl MessageStore + 'static>) {
-    let is_closed = |error: &Error| matches!(error, Error::Closed);
+    let is_closed = |error: &Error| matches!(error, Error::Fault(Fault::Closed));
     held::close_ends_while_calls_are_held(filled(store).await, || store.close(), is_closed).await;
 }

@@ -8,10 +8,10 @@ use std::time::SystemTime;
 use uuid::Uuid;
 
 use message_store::{
-    Bookmark, Category, CategoryInfo, CategoryRead, Error, ExpectedVersion, GlobalPosition, Health,
-    Limits, ListStreams, Message, MessageStore, Notifications, Notifier, Position, RecordedMessage,
-    RecordedParts, Stats, StoreInfo, StreamInfo, StreamName, StreamRead, StreamWrite, Written,
-    same_json,
+    Bookmark, Category, CategoryInfo, CategoryRead, Error, ExpectedVersion, Fault, GlobalPosition,
+    Health, Limits, ListStreams, Message, MessageStore, Notifications, Notifier, Position,
+    RecordedMessage, RecordedParts, Stats, StoreInfo, StreamInfo, StreamName, StreamRead,
+    StreamWrite, Written, same_json,
 };
 
 /// A message store that keeps its messages in a list, with the default [`Limits`].
@@ -37,7 +37,7 @@ impl Model {
     fn state(&self) -> Result<MutexGuard<'_, State>, Error> {
         let state = self.state.lock().expect("no caller panics under the lock");
         if state.closed {
-            return Err(Error::Closed);
+            return Err(Fault::Closed.into());
         }
         Ok(state)
     }

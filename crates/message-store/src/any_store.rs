@@ -175,7 +175,7 @@ impl Location {
 
     #[cfg(not(feature = "sqlite"))]
     fn sqlite(_: Option<&str>) -> Result<Self, Error> {
-        Err(Error::FeatureDisabled { feature: "sqlite" })
+        Err(crate::Fault::FeatureDisabled { feature: "sqlite" }.into())
     }
 
     #[cfg(feature = "postgres")]
@@ -185,8 +185,9 @@ impl Location {
 
     #[cfg(not(feature = "postgres"))]
     fn postgres(_: &str) -> Result<Self, Error> {
-        Err(Error::FeatureDisabled {
+        Err(crate::Fault::FeatureDisabled {
             feature: "postgres",
-        })
+        }
+        .into())
     }
 }

@@ -1,7 +1,6 @@
-use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Duration;
 
+use store_fault::Fault;
 use uuid::Uuid;
 
 use crate::{ExpectedVersion, GlobalPosition, Position};
@@ -87,14 +86,6 @@ pub enum Error {
         /// The name.
         name: String,
     },
-    /// The call's time limit expired. A write that timed out wrote nothing; try again later.
-    #[error("{operation} took longer than {limit:?}")]
-    Timeout {
-        /// `write`, `read` or `open`.
-        operation: &'static str,
-        /// The time limit.
-        limit: Duration,
-    },
     /// The store does not know whether the write was committed. Write the same messages again with
     /// these ids, as [`write_until_known`](crate::write_until_known) does: if they were stored, the
     /// store returns their positions.
@@ -103,57 +94,6 @@ pub enum Error {
         /// The ids of the messages, including generated ones. Empty for calls other than writes,
         /// such as a deletion: read the store to learn the outcome.
         ids: Vec<Uuid>,
-    },
-    /// The store was closed. Open a new one.
-    #[error("the store is closed")]
-    Closed,
-    /// The program was compiled without the backend that the URL names. Turn the feature on.
-    #[error("this program was compiled without the feature {feature}")]
-    FeatureDisabled {
-        /// The feature of this crate.
-        feature: &'static str,
-    },
-    /// The database can't be reached, or the session there was spoiled and has been given up. Nothing
-    /// was written. Try again later. A wrong password or a missing database is an
-    /// [`Error::Database`].
-    #[error("the database can't be reached: {source}")]
-    Unavailable {
-        /// The driver's error. In PostgreSQL, a `postgres::ConnectError` if no connection could be
-        /// opened: the cause at each host, such as a refused connection.
-        source: Arc<dyn std::error::Error + Send + Sync>,
-    },
-    /// The server accepts no writes: it is a standby, as after a failover, or
-    /// `default_transaction_read_only` is on, as some hosters set it when a disk is nearly full.
-    /// Nothing was written. Try again later; each try opens a new session.
-    #[error(
-        "the server is read-only, because it is a standby or default_transaction_read_only is on: {message}"
-    )]
-    ReadOnly {
-        /// The server's message.
-        message: Arc<str>,
-    },
-    /// The disk of the database is full; nothing was written. Make room, then try again.
-    #[error("the disk is full: {message}")]
-    DiskFull {
-        /// The database's message.
-        message: Arc<str>,
-    },
-    /// The store's SQLite file was moved, removed or replaced while the store was open; nothing was
-    /// written. Close the store, put the right file in place and open a new store.
-    #[error("{} was moved, removed or replaced while the store was open", path.display())]
-    FileMoved {
-        /// The path that no longer leads to the store's file.
-        path: PathBuf,
-    },
-    /// The store's SQLite file or its folder can't be written, or the store was opened only for reads
-    /// (`sqlite::Config::read_only`); nothing was written. Open the file for reads, or give this
-    /// program's user write access to the file and its folder.
-    #[error("{} can't be written: {reason}", path.display())]
-    ReadOnlyFile {
-        /// The file.
-        path: PathBuf,
-        /// Why it can't be written.
-        reason: Arc<str>,
     },
     /// A message in SQLite has a category or correlation that does not follow from its stream's name and
     /// metadata, so reads of a category miss it. Someone changed the table with other tools. Call the
@@ -167,13 +107,6 @@ pub enum Error {
         /// The function to call, `message_store::sqlite::rebuild_columns`.
         remedy: &'static str,
     },
-    /// The database's schema differs from the one that this version installs. Restore it, or
-    /// install into an empty database.
-    #[error("the schema is not as installed: {}", differences.join("; "))]
-    SchemaMismatch {
-        /// A line for each object that is missing or differs.
-        differences: Vec<String>,
-    },
     /// The schema has a table of messages that this library did not install, such as Message DB's.
     /// Adopt it with `postgres::Config::adopt_message_db`, or choose another schema.
     #[error(
@@ -182,14 +115,6 @@ pub enum Error {
     ForeignSchema {
         /// The schema.
         schema: String,
-    },
-    /// A newer version of this library installed the schema. Update this library.
-    #[error("the schema has version {found}, this library knows up to {supported}")]
-    SchemaTooNew {
-        /// The version found.
-        found: i32,
-        /// The newest version that this library can work with.
-        supported: i32,
     },
     /// The sequence of global positions is behind the stored messages, as after logical replication or
     /// a data-only restore, and the login may not advance it. Nothing was written. Run the statement of
@@ -215,20 +140,9 @@ pub enum Error {
         /// The operating system's error.
         source: Arc<std::io::Error>,
     },
-    /// The database rejected the statement or failed; nothing was written. If the SQLSTATE is of class
-    /// 40, 53 or 57, or is 55P03, the cause may pass: try again later. If not, correct the fault that
-    /// the message names.
-    #[error("the database failed: {message}{}", code.as_ref().map(|code| format!(" ({code})")).unwrap_or_default())]
-    Database {
-        /// The SQLSTATE or the name of SQLite's result code, if there is one.
-        code: Option<Arc<str>>,
-        /// The database's message.
-        message: Arc<str>,
-    },
-    /// The code that commits writes panicked; the messages may or may not be stored. Report the bug
-    /// and write again with the same ids.
-    #[error("the committing code panicked")]
-    Panicked,
+    /// The server, the file, the disk or the schema below the store has a fault. The fault says what to do.
+    #[error("{0}")]
+    Fault(#[from] Fault),
 }
 
 impl Error {
@@ -239,20 +153,7 @@ impl Error {
     ///
     /// A loop that repeats transient errors needs a pause and a limit: a full disk may stay full.
     pub fn is_transient(&self) -> bool {
-        /// Transaction rollback, insufficient resources, operator intervention.
-        const CLASSES: [&str; 3] = ["40", "53", "57"];
-        /// Another transaction held a lock for longer than `lock_timeout`.
-        const LOCKED: &str = "55P03";
-        match self {
-            Self::Unavailable { .. }
-            | Self::ReadOnly { .. }
-            | Self::DiskFull { .. }
-            | Self::Timeout { .. } => true,
-            Self::Database {
-                code: Some(code), ..
-            } => &**code == LOCKED || CLASSES.iter().any(|class| code.starts_with(class)),
-            _ => false,
-        }
+        matches!(self, Self::Fault(fault) if fault.is_transient())
     }
 }
 

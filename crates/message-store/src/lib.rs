@@ -72,3 +72,5 @@ pub use stream_name::StreamName;
 pub use subscription::{SubscribeOptions, Subscription};
 pub use write::{StreamWrite, Written};
 pub use write_until_known::write_until_known;
+
+pub use store_fault::{Fault, Reason};

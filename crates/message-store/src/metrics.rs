@@ -9,7 +9,7 @@
 
 use store_meter::{Counter, Gauge, Histogram, PoolMeter, QueueMeter, Scope, Share, Shared};
 
-use crate::Error;
+use crate::{Error, Fault};
 
 /// The handles of a store on the `metrics` facade, without content unless the feature `metrics` is on.
 /// Cheap to clone.
@@ -160,8 +160,8 @@ impl Writes {
             Ok(_) => &self.committed,
             Err(Error::WrongExpectedVersion { .. }) => &self.conflict,
             Err(Error::Invalid { .. } | Error::DuplicateId { .. }) => &self.refused,
-            Err(Error::Timeout { .. }) => &self.timeout,
-            Err(Error::Unavailable { .. }) => &self.unavailable,
+            Err(Error::Fault(Fault::TimedOut { .. })) => &self.timeout,
+            Err(Error::Fault(Fault::Unreachable(_))) => &self.unavailable,
             Err(Error::OutcomeUnknown { .. }) => &self.unknown,
             Err(_) => &self.failed,
         }

@@ -3,6 +3,7 @@ use std::time::Duration;
 use sqlx::postgres::PgConnection;
 
 use crate::connect::connect;
+use crate::failure::fault;
 use crate::routed::twice;
 use crate::server::{LONGEST, Server};
 use crate::store_error::StoreError;
@@ -145,7 +146,7 @@ impl ServerConfig {
     /// As [`primary`](Self::primary); the driver's error if there is no connection.
     pub async fn administrator<E: StoreError>(&self) -> Result<PgConnection, E> {
         let connected = connect(self.primary::<E>()?.hosts()).await;
-        connected.map_err(|failed| E::from_driver(&failed))
+        connected.map_err(|failed| fault(&failed).into())
     }
 
     /// How long `health` may take. It tries a second connection if that of the writer is silent.

@@ -4,22 +4,21 @@ use std::sync::Arc;
 
 use sqlx::error::DatabaseError;
 use sqlx::postgres::PgDatabaseError;
+use store_fault::{Fault, Reason};
 
 use crate::connect_error::connect_error;
 
-/// A lock was not free within `lock_timeout`.
-pub const LOCK_NOT_AVAILABLE: &str = "55P03";
 /// The role lacks a right.
 pub const INSUFFICIENT_PRIVILEGE: &str = "42501";
-
-/// The server could not extend a file, because its disk is full.
-pub const DISK_FULL: &str = "53100";
 
 const PROTOCOL_VIOLATION: &str = "08P01";
 /// Advice for a pooler that refuses the settings of a session.
 const POOLER: &str = "the URL leads to a pooler: if it has pool_mode = transaction, set \
     Config::transaction_pooling; if it has pool_mode = session, name the parameter in its \
     ignore_startup_parameters, or connect to the server itself";
+
+/// Why a server takes no writes.
+const STANDBY: &str = "the server is a standby, or default_transaction_read_only is on";
 
 /// How a statement failed: whether it took effect, and whether it may succeed later.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -99,6 +98,42 @@ pub fn failure(error: &sqlx::Error) -> Failure {
             // Data exceptions, constraint violations, and limits exceeded.
             Some("22" | "23" | "54") => Failure::Data,
             _ => Failure::Refused,
+        },
+    }
+}
+
+/// The fault of a statement that had no effect, or whose effect does not matter.
+pub fn fault(error: &sqlx::Error) -> Fault {
+    let (code, message) = code_and_message(error);
+    let kind = match failure(error) {
+        Failure::Lost | Failure::NotSent | Failure::Session => Fault::Unreachable,
+        Failure::ReadOnly => Fault::ReadOnly,
+        _ => kind_of(code.as_deref().unwrap_or_default()),
+    };
+    let reason = match failure(error) {
+        Failure::ReadOnly => Reason::new(format!("{STANDBY}: {message}")),
+        _ => Reason::new(message),
+    };
+    let reason = match code {
+        Some(code) => reason.with_code(code),
+        None => reason,
+    };
+    kind(match connect_error(error) {
+        Some(cause) => reason.with_source(cause.clone()),
+        None => reason,
+    })
+}
+
+/// The kind of a fault for an SQLSTATE with which the session goes on.
+fn kind_of(code: &str) -> fn(Reason) -> Fault {
+    match code {
+        "53100" => Fault::DiskFull,
+        // A lock was not free within `lock_timeout`.
+        "55P03" => Fault::Locked,
+        code => match code.get(..2) {
+            // The transaction was rolled back, resources are short, or an operator intervened.
+            Some("40" | "53" | "57") => Fault::Aborted,
+            _ => Fault::Refused,
         },
     }
 }

@@ -29,8 +29,7 @@ pub use config::{ServerConfig, Servers};
 pub use connect::connect;
 pub use connect_error::{ConnectError, ConnectErrorKind, HostError, connect_error};
 pub use failure::{
-    DISK_FULL, Failure, INSUFFICIENT_PRIVILEGE, LOCK_NOT_AVAILABLE, code_and_message, failure,
-    violated_constraint,
+    Failure, INSUFFICIENT_PRIVILEGE, code_and_message, failure, fault, violated_constraint,
 };
 pub use hearing::Hearing;
 pub use hosts::{Hosts, url_of_writable_host};

@@ -13,10 +13,11 @@ use std::time::{Duration, Instant};
 
 use sqlx::postgres::{PgConnection, PgRow};
 use sqlx::{Connection as _, Error, SqlStr};
+use store_fault::Fault;
 use store_meter::PoolMeter;
 
 use crate::config::ServerConfig;
-use crate::failure::{Failure, failure};
+use crate::failure::{Failure, failure, fault};
 use crate::pool::{Lease, Limits, Pool, Process};
 use crate::server::{Server, deadline_after};
 use crate::statement::{Bound, execute};
@@ -249,11 +250,16 @@ impl<E: StoreError> Readers<E> {
     /// The store's error for a failed read.
     pub fn error(&self, failed: &Error) -> E {
         match failed {
-            Error::PoolClosed => E::closed(),
-            Error::PoolTimedOut => E::timeout("read", self.limit),
-            _ if failure(failed) == Failure::Cancelled => E::timeout("read", self.limit),
-            _ => E::from_driver(failed),
+            Error::PoolClosed => Fault::Closed.into(),
+            Error::PoolTimedOut => self.timed_out(),
+            _ if failure(failed) == Failure::Cancelled => self.timed_out(),
+            _ => fault(failed).into(),
         }
+    }
+
+    fn timed_out(&self) -> E {
+        let (operation, limit) = ("read", self.limit);
+        Fault::TimedOut { operation, limit }.into()
     }
 
     /// Why no connection could be opened to the server since this time, if that is what a caller
@@ -261,7 +267,7 @@ impl<E: StoreError> Readers<E> {
     pub fn outage(&self, since: Instant) -> Option<E> {
         match self.pool.timed_out(since) {
             Error::PoolTimedOut => None,
-            outage => Some(E::from_driver(&outage)),
+            outage => Some(fault(&outage).into()),
         }
     }
 
@@ -269,7 +275,7 @@ impl<E: StoreError> Readers<E> {
     /// there was one, else a timeout.
     pub fn late(&self, since: Instant, operation: &'static str, limit: Duration) -> E {
         let outage = self.outage(since);
-        outage.unwrap_or_else(|| E::timeout(operation, limit))
+        outage.unwrap_or_else(|| Fault::TimedOut { operation, limit }.into())
     }
 
     /// The time limit of a read.

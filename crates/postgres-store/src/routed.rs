@@ -9,6 +9,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use sqlx::SqlStr;
+use store_fault::Fault;
 use store_meter::PoolMeter;
 use tokio::time::timeout_at;
 
@@ -223,13 +224,13 @@ pub async fn answer<R: Reads, T>(
     read: impl Future<Output = Result<T, R::Error>>,
 ) -> Option<Result<T, R::Error>> {
     match replica.answer(read).await? {
-        Err(failed) if failed.is_unavailable() => {
+        Err(failed) if matches!(failed.fault(), Some(Fault::Unreachable(_))) => {
             replica.give_up();
             None
         }
         // The replica is behind or follows another server than the primary, or recovery stopped the
         // statement. A statement that the primary refuses too fails there.
-        Err(failed) if failed.is_refusal() || failed.is_out_of_place() => None,
+        Err(failed) if is_refusal(failed.fault()) || failed.is_out_of_place() => None,
         answer => Some(answer),
     }
 }
@@ -246,4 +247,12 @@ impl<R> fmt::Debug for Routed<R> {
             .field("replicas", &self.replicas)
             .finish_non_exhaustive()
     }
+}
+
+/// Whether the server refused the statement or gave it up.
+fn is_refusal(fault: Option<&Fault>) -> bool {
+    matches!(
+        fault,
+        Some(Fault::Refused(_) | Fault::Aborted(_) | Fault::Locked(_))
+    )
 }

@@ -6,6 +6,7 @@ use std::panic::resume_unwind;
 use std::pin::Pin;
 use std::task::{Context, Poll, Waker};
 
+use store_fault::Fault;
 use tokio::task::JoinHandle;
 
 use crate::store_error::StoreError;
@@ -75,7 +76,7 @@ impl<T: Send + 'static> Task<T> {
 /// keep them.
 ///
 /// # Errors
-/// The call's, and [`StoreError::closed`] if the runtime shuts down before its end.
+/// The call's, and [`Fault::Closed`] if the runtime shuts down before its end.
 pub async fn in_task<T, E>(
     call: impl Future<Output = Result<T, E>> + Send + 'static,
 ) -> Result<T, E>
@@ -84,7 +85,7 @@ where
     E: StoreError,
 {
     let done = Task::start(call).join().await;
-    done.unwrap_or_else(|| Err(E::closed()))
+    done.unwrap_or_else(|| Err(Fault::Closed.into()))
 }
 
 /// As [`in_task`], but the call ends by itself even if its caller goes away. For a call on the writer's
@@ -100,7 +101,7 @@ where
     E: StoreError,
 {
     let done = Task::start(call).to_its_end().join().await;
-    done.unwrap_or_else(|| Err(E::closed()))
+    done.unwrap_or_else(|| Err(Fault::Closed.into()))
 }
 
 /// Closes a store. Goes on if the caller goes away, because a store that is closed half-way would keep

@@ -1,6 +1,9 @@
 //! Maps SQLite's result codes. No other module looks at them.
 
 use rusqlite::{Error, ErrorCode, ffi};
+use store_fault::{Fault, Reason};
+
+use crate::FileMoved;
 
 /// The meaning of a failed statement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,6 +38,51 @@ pub fn failure(error: &Error) -> Failure {
     }
 }
 
+/// The fault of a statement that had no effect. Don't use it for a COMMIT whose outcome is unknown.
+pub fn fault(error: &Error) -> Fault {
+    let kind = match (failure(error), error.sqlite_error_code()) {
+        (Failure::Busy, _) => Fault::Locked,
+        (Failure::Refused, Some(ErrorCode::ReadOnly)) => Fault::ReadOnly,
+        (Failure::Refused, _) => Fault::Unreachable,
+        (Failure::DiskFull, _) => Fault::DiskFull,
+        (Failure::NotADatabase, _) => Fault::NotADatabase,
+        (Failure::Other, Some(ErrorCode::SystemIoFailure)) => Fault::FileFailed,
+        (Failure::Data | Failure::Other, _) => Fault::Refused,
+    };
+    kind(reason(error))
+}
+
+fn reason(error: &Error) -> Reason {
+    let reason = match error {
+        Error::FromSqlConversionFailure(column, ..)
+        | Error::InvalidColumnType(column, ..)
+        | Error::IntegralValueOutOfRange(column, _) => {
+            Reason::new(format!("column {column} of a stored row is malformed"))
+        }
+        _ => Reason::new(error.to_string()),
+    };
+    match error.sqlite_error() {
+        Some(failed) => reason.with_code(name(failed.extended_code)),
+        None => reason,
+    }
+}
+
+/// SQLite's name for a result code, without what extends it.
+fn name(code: i32) -> String {
+    /// The codes in order.
+    const NAMES: &str = "OK ERROR INTERNAL PERM ABORT BUSY LOCKED NOMEM READONLY INTERRUPT IOERR CORRUPT \
+        NOTFOUND FULL CANTOPEN PROTOCOL EMPTY SCHEMA TOOBIG CONSTRAINT MISMATCH MISUSE NOLFS AUTH FORMAT \
+        RANGE NOTADB";
+    let name = NAMES.split(' ').nth((code & 0xff) as usize);
+    name.map_or_else(|| code.to_string(), |name| format!("SQLITE_{name}"))
+}
+
+impl From<FileMoved> for Fault {
+    fn from(file: FileMoved) -> Self {
+        Self::FileMoved { path: file.path }
+    }
+}
+
 /// Whether another connection holds a lock.
 pub fn is_busy(error: &Error) -> bool {
     failure(error) == Failure::Busy
@@ -66,6 +114,30 @@ mod tests {
 
     fn failed_with(code: i32) -> Error {
         Error::SqliteFailure(ffi::Error::new(code), None)
+    }
+
+    #[test]
+    fn fault_has_sqlites_name_for_the_code() {
+        for (code, text) in [
+            (
+                ffi::SQLITE_BUSY_SNAPSHOT,
+                "another session holds a lock: database is locked (code SQLITE_BUSY)",
+            ),
+            (
+                ffi::SQLITE_IOERR_FSYNC,
+                "a file of the database can't be read or written: disk I/O error (code SQLITE_IOERR)",
+            ),
+            (
+                ffi::SQLITE_NOTADB,
+                "the file can't be used: file is not a database (code SQLITE_NOTADB)",
+            ),
+            (
+                ffi::SQLITE_READONLY,
+                "the database is read-only: attempt to write a readonly database (code SQLITE_READONLY)",
+            ),
+        ] {
+            assert_eq!(fault(&failed_with(code)).to_string(), text);
+        }
     }
 
     /// SQLite writes the pages of a small transaction during its commit, so a full disk fails there.

@@ -10,6 +10,6 @@ mod settings;
 pub use access::{Access, Unreadable, refusal};
 pub use backup::{BackupError, backup, sync_folder};
 pub use delays::Delays;
-pub use failure::{Failure, failure, is_busy, is_taken, leaves_commit_unknown};
+pub use failure::{Failure, failure, fault, is_busy, is_taken, leaves_commit_unknown};
 pub use opened_file::{FileMoved, OpenedFile};
 pub use settings::{configure_log, configure_statements};

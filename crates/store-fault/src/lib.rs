@@ -1,7 +1,7 @@
 #![doc = include_str!("../README.md")]
 
 mod fault;
-mod kind;
+mod reason;
 
 pub use fault::Fault;
-pub use kind::FaultKind;
+pub use reason::Reason;

@@ -107,14 +107,11 @@ fn requests(
 
 /// The runner waits for a store of messages that is down, as it does for its own.
 fn from_messages(error: message_store::Error) -> Error {
-    let may_pass =
-        error.is_transient() || matches!(error, message_store::Error::OutcomeUnknown { .. });
-    let source = Arc::new(error);
-    match may_pass {
-        true => Error::Unavailable { source },
-        false => Error::Handler {
+    match error {
+        message_store::Error::Fault(fault) => fault.into(),
+        error => Error::Handler {
             name: REQUESTED.to_owned(),
-            source,
+            source: Arc::new(error),
         },
     }
 }
@@ -150,12 +147,9 @@ async fn charge(events: &AnyStore, request: &RecordedMessage) -> Result<(), Fail
         .id(Uuid::new_v5(&request.id(), b"paid"))
         .json(&booked.booking.id)
         .tag_pair("booking", booked.booking.id);
-    let confirmed = events.append(paid.build()?).await;
-    confirmed.map(drop).map_err(|error| {
-        // The runner knows the errors of message-store only.
-        match error.is_transient() || matches!(error, Error::OutcomeUnknown { .. }) {
-            true => Failure::Outage(error.into()),
-            false => error.into(),
-        }
+    // The runner waits for a store of events that is down. An append with the same id can be repeated.
+    events.append(paid.build()?).await.map(drop).map_err(|error| match error {
+        Error::OutcomeUnknown { .. } => Failure::Outage(error.into()),
+        error => error.into(),
     })
 }

@@ -4,7 +4,7 @@ use std::panic::AssertUnwindSafe;
 use std::time::Duration;
 
 use conformance_suite::Random;
-use dcb_core::{Decided, DecisionModel, Error, Event, EventStore, Projector};
+use dcb_core::{Decided, DecisionModel, Error, Event, EventStore, Fault, Projector};
 use futures_util::FutureExt as _;
 use tokio::time::timeout;
 use uuid::Uuid;
@@ -107,7 +107,7 @@ async fn decide_once<S>(
 fn note(ledger: &mut Ledger, error: Error, last: Option<Vec<Uuid>>) {
     match error {
         Error::RetriesExhausted { .. } => ledger.conflicts.extend(last),
-        Error::OutcomeUnknown { .. } | Error::Panicked => ledger.unknown.extend(last),
+        Error::OutcomeUnknown { .. } | Error::Fault(Fault::Panicked) => ledger.unknown.extend(last),
         error => ledger.failed.push(Failed {
             ids: last.unwrap_or_default(),
             error: error.to_string(),

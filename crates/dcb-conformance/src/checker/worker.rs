@@ -1,7 +1,7 @@
 //! The decisions of one worker.
 
 use conformance_suite::Random;
-use dcb_core::{AppendCondition, Appended, Error, Event, EventStore, Projector};
+use dcb_core::{AppendCondition, Appended, Error, Event, EventStore, Fault, Projector};
 use uuid::Uuid;
 
 use super::{Acknowledged, Boundary, Count, Decision, Failed, Ledger, MARK};
@@ -74,7 +74,9 @@ async fn append(
             });
         }
         Err(Error::Conflict { .. }) => ledger.conflicts.push(ids),
-        Err(Error::OutcomeUnknown { .. } | Error::Panicked) => ledger.unknown.push(ids),
+        Err(Error::OutcomeUnknown { .. } | Error::Fault(Fault::Panicked)) => {
+            ledger.unknown.push(ids)
+        }
         Err(error) => ledger.failed.push(Failed {
             ids,
             error: error.to_string(),

@@ -10,7 +10,7 @@ use tokio::runtime::Handle;
 
 use super::{Lane, Lanes};
 use crate::until::until;
-use crate::{Append, Appended, Error, EventStore, ReadOptions};
+use crate::{Append, Appended, Error, EventStore, Fault, ReadOptions};
 
 /// Waits for a turn. If another member's turn takes too long meanwhile, ends it.
 pub(super) async fn in_turn<T>(lane: &Lane, turn: impl Future<Output = T>) -> T {
@@ -95,7 +95,7 @@ impl Drop for Commits {
         let unknown = Error::OutcomeUnknown { ids: Vec::new() };
         let mut next = self.settle(Err(unknown));
         while next.is_some() {
-            next = self.settle(Err(Error::Closed));
+            next = self.settle(Err(Fault::Closed.into()));
         }
     }
 }

@@ -10,7 +10,7 @@ use super::group::{Answer, Decision, Group, Verdict};
 use super::known::{Folded, Known, Unfolded};
 use super::line::{Line, Ticket, TurnLost};
 use super::pause::pause;
-use crate::{Append, Appended, Bookmark, Error, Event, Query, SequencedEvent};
+use crate::{Append, Appended, Bookmark, Error, Event, Fault, Query, SequencedEvent};
 
 /// What a member needs its turn for.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -330,6 +330,8 @@ impl State {
 fn may_be_of_one_member(error: &Error) -> bool {
     matches!(
         error,
-        Error::Invalid { .. } | Error::DuplicateId { .. } | Error::Database { .. }
+        Error::Invalid { .. }
+            | Error::DuplicateId { .. }
+            | Error::Fault(Fault::Refused(_) | Fault::Aborted(_) | Fault::Locked(_))
     )
 }

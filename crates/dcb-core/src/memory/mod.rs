@@ -6,7 +6,7 @@ use std::time::SystemTime;
 
 use self::log::Log;
 use crate::{
-    Append, Appended, Error, EventStore, EventStream, Health, Lanes, Limits, Metrics,
+    Append, Appended, Error, EventStore, EventStream, Fault, Health, Lanes, Limits, Metrics,
     Notifications, Notifier, Position, ProjectionLimit, Query, ReadOptions, RecordedCommand, Stats,
 };
 
@@ -93,7 +93,7 @@ impl MemoryStore {
     fn log(&self) -> Result<MutexGuard<'_, Log>, Error> {
         let log = self.lock();
         match log.is_closed {
-            true => Err(Error::Closed),
+            true => Err(Fault::Closed.into()),
             false => Ok(log),
         }
     }

@@ -11,7 +11,7 @@ use uuid::Uuid;
 
 use super::PostgresStore;
 use super::request::{Request, Verdict};
-use crate::{Append, Appended, Error, SequencedEvent};
+use crate::{Append, Appended, Error, Fault, SequencedEvent};
 
 impl PostgresStore {
     // Not an `async fn`: the future would hold both the append and the request made from it.
@@ -99,9 +99,9 @@ impl PostgresStore {
         begun: std::time::Instant,
     ) -> Error {
         match unsettled {
-            SubmitError::Closed => Error::Closed,
+            SubmitError::Closed => Error::Fault(Fault::Closed),
             SubmitError::Refused(error) | SubmitError::Failed(error) => error,
-            SubmitError::Panicked => Error::Panicked,
+            SubmitError::Panicked => Error::Fault(Fault::Panicked),
             SubmitError::OutcomeUnknown | SubmitError::Unknown(_) => {
                 Error::OutcomeUnknown { ids: ids.to_vec() }
             }
@@ -120,7 +120,9 @@ impl PostgresStore {
     async fn compare(&self, request: &Request) -> Result<Appended, Error> {
         match self.events_by_id(&request.ids).await {
             Ok(stored) => found_before(request, &stored),
-            Err(failed) if failed.is_transient() || matches!(failed, Error::Closed) => {
+            Err(failed)
+                if failed.is_transient() || matches!(failed, Error::Fault(Fault::Closed)) =>
+            {
                 Err(Error::OutcomeUnknown {
                     ids: request.ids.to_vec(),
                 })

@@ -8,7 +8,7 @@ use sqlx::{Acquire as _, Row as _};
 
 use super::config::Config;
 use super::error::error;
-use crate::{Append, Error, Event, EventStore, Tracking};
+use crate::{Append, Error, Event, EventStore, Fault, Tracking};
 
 /// A log that the Go library go-crablet wrote: the table `events` of a database.
 #[derive(Clone)]
@@ -161,10 +161,7 @@ impl GoLog {
         }
         match time {
             Some(time) if differences.is_empty() => Ok(time),
-            _ => Err(Error::SchemaMismatch {
-                schema: self.schema.clone(),
-                differences,
-            }),
+            _ => Err(Fault::schema_changed(&self.schema, differences).into()),
         }
     }
 }

@@ -8,7 +8,9 @@ use sqlx::postgres::PgRow;
 use uuid::Uuid;
 
 use crate::event::StoredEvent;
-use crate::{Bookmark, Command, Error, Extent, Position, RecordedCommand, SequencedEvent};
+use crate::{
+    Bookmark, Command, Error, Extent, Fault, Position, Reason, RecordedCommand, SequencedEvent,
+};
 
 /// Seconds from the Unix epoch to 2000-01-01, the epoch of PostgreSQL's timestamps.
 const POSTGRES_EPOCH_SECONDS: u64 = 946_684_800;
@@ -212,8 +214,7 @@ impl<'a> Iterator for Texts<'a> {
 }
 
 fn malformed(what: &str) -> Error {
-    Error::Database {
-        code: None,
-        message: format!("a stored {what} is malformed").into(),
-    }
+    Error::Fault(Fault::Refused(Reason::new(format!(
+        "a stored {what} is malformed"
+    ))))
 }

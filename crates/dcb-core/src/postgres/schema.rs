@@ -129,23 +129,7 @@ pub(super) async fn ensure(config: &Config, schema: &Schema) -> Result<(), Error
 }
 
 fn schema_error(schema: &Schema, failed: SchemaError) -> Error {
-    let schema = schema.name().to_owned();
-    match failed {
-        SchemaError::Failed(failed) => error(&failed),
-        SchemaError::Encoding(message) => Error::Database {
-            code: None,
-            message: message.into(),
-        },
-        SchemaError::Differs(differences) => Error::SchemaMismatch {
-            schema,
-            differences,
-        },
-        SchemaError::TooNew { found, supported } => Error::SchemaTooNew {
-            schema,
-            found,
-            supported,
-        },
-    }
+    failed.fault(schema.name()).into()
 }
 
 /// Checks that the server computes the same keys as this library. A big-endian server does not.

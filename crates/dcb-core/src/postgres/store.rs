@@ -22,8 +22,8 @@ use super::writer::Writer;
 use crate::extent::Span;
 use crate::wait::wait_for;
 use crate::{
-    Append, Appended, Error, EventStore, EventStream, Events, Extent, Health, Lanes, Metrics,
-    Notifications, Position, ProjectionLimit, Query, ReadOptions, RecordedCommand, Stats,
+    Append, Appended, Error, EventStore, EventStream, Events, Extent, Fault, Health, Lanes,
+    Metrics, Notifications, Position, ProjectionLimit, Query, ReadOptions, RecordedCommand, Stats,
 };
 
 /// The settings that decide whether a commit survives a crash of the server's machine.
@@ -145,7 +145,7 @@ impl PostgresStore {
     /// [`Error::Unavailable`] if the connection was lost; call it again.
     pub async fn clear(&self) -> Result<(), Error> {
         if self.shared.readers.primary().is_closed() {
-            return Err(Error::Closed);
+            return Err(Fault::Closed.into());
         }
         let shared = Arc::clone(&self.shared);
         let cleared = to_its_end(async move { shared.queue.committer().clear().await }).await;

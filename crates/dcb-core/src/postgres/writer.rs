@@ -29,7 +29,7 @@ use super::plan::{Plan, Reason, Refusals, refusal};
 use super::recent_tags::RecentTags;
 use super::request::{Request, Verdict};
 use super::statements::Statements;
-use crate::{Appended, Error, Position};
+use crate::{Appended, Error, Fault, Position};
 
 /// Commits batches, one at a time, over a dedicated connection.
 pub(super) struct Writer {
@@ -105,10 +105,11 @@ impl Writer {
             return Ok(());
         };
         match failure(&failed) {
-            Failure::Cancelled => Err(Error::Timeout {
+            Failure::Cancelled => Err(Fault::TimedOut {
                 operation: "clear",
                 limit: connection.limit(),
-            }),
+            }
+            .into()),
             Failure::Lost => {
                 connection.mark_lost();
                 Err(error(&failed))

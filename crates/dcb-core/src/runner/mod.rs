@@ -16,7 +16,7 @@ pub use read_model::{HandlerError, ReadModel};
 
 use crate::subscription::Backoff;
 use crate::{
-    Bookmark, Error, EventBatch, EventStore, Position, Progress, Query, ReadOptions,
+    Bookmark, Error, EventBatch, EventStore, Fault, Position, Progress, Query, ReadOptions,
     SubscribeOptions, Subscription,
 };
 
@@ -265,6 +265,9 @@ where
 
 async fn next_batch(events: &mut Subscription) -> Result<Arc<EventBatch>, Error> {
     // A subscription ends only after an error, which is returned at once.
-    let batch = events.next_batch().await.unwrap_or(Err(Error::Closed))?;
+    let batch = events
+        .next_batch()
+        .await
+        .unwrap_or(Err(Fault::Closed.into()))?;
     Ok(Arc::new(batch))
 }

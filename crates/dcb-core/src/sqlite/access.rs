@@ -9,7 +9,7 @@ use super::config::{Config, Location};
 use super::error::error;
 use super::session;
 use crate::text::invalid;
-use crate::{Error, Problem};
+use crate::{Error, Fault, Problem};
 
 /// A connection that reads the log of a configuration, however it may be opened.
 pub(super) fn open_to_read(config: &Config) -> Result<Connection, Error> {
@@ -37,10 +37,14 @@ pub(super) fn for_reads(config: &Config) -> Result<Access, Error> {
 /// SQLite reports the same for a folder that is missing, and if the process has too many open files.
 pub(super) fn explain(config: &Config, failed: Error) -> Error {
     match (&config.location, &failed) {
-        (Location::File(path), Error::Unavailable { .. }) => match refusal(path) {
-            Some(refused) => read_only(path, &format!("its folder takes no new files: {refused}")),
-            None => failed,
-        },
+        (Location::File(path), Error::Fault(Fault::Unreachable(_) | Fault::ReadOnly(_))) => {
+            match refusal(path) {
+                Some(refused) => {
+                    read_only(path, &format!("its folder takes no new files: {refused}"))
+                }
+                None => failed,
+            }
+        }
         _ => failed,
     }
 }
@@ -65,8 +69,8 @@ pub(super) fn refuse_read_only(config: &Config) -> Result<(), Error> {
 }
 
 pub(super) fn read_only(path: &Path, reason: &str) -> Error {
-    Error::ReadOnlyFile {
+    Error::Fault(Fault::ReadOnlyFile {
         path: path.to_owned(),
         reason: reason.into(),
-    }
+    })
 }

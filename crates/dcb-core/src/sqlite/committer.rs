@@ -11,7 +11,7 @@ use super::config::Config;
 use super::error::timed_out;
 use super::log::Log;
 use super::request::{Request, Ticket, Verdict};
-use crate::Error;
+use crate::{Error, Fault};
 
 pub(super) struct Committer(pub(super) Arc<Log>);
 
@@ -68,7 +68,7 @@ impl Commit for Committer {
         });
         let Some((verdicts, requests)) = commit.await else {
             // The runtime shut down before the task started, so nothing was written.
-            return Err(CommitError::Failed(Error::Closed));
+            return Err(CommitError::Failed(Error::Fault(Fault::Closed)));
         };
         // Give the requests back: the queue retries a refused batch in halves.
         for (slot, request) in batch.iter_mut().zip(requests) {
@@ -95,9 +95,9 @@ pub(super) fn queue_limits(config: &Config) -> group_commit::Limits {
 /// learns that nothing of it is written.
 pub(super) fn submit_error(failed: SubmitError<Error>, ticket: &Ticket, config: &Config) -> Error {
     match failed {
-        SubmitError::Closed => Error::Closed,
+        SubmitError::Closed => Error::Fault(Fault::Closed),
         SubmitError::Refused(error) | SubmitError::Failed(error) => error,
-        SubmitError::Panicked => Error::Panicked,
+        SubmitError::Panicked => Error::Fault(Fault::Panicked),
         SubmitError::OutcomeUnknown if ticket.claim.withdraw() => timed_out(config.write_timeout),
         SubmitError::OutcomeUnknown | SubmitError::Unknown(_) => Error::OutcomeUnknown {
             ids: ticket.ids.to_vec(),

@@ -3,51 +3,26 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use rusqlite::Error as Sqlite;
-use sqlite_store::{BackupError, Failure, FileMoved, failure};
+use sqlite_store::{BackupError, FileMoved, fault};
 
-use crate::Error;
-use crate::error::shared;
+use crate::{Error, Fault, Reason};
 
 /// The store's error for a statement that had no effect. Don't use it for a COMMIT whose outcome is
 /// unknown.
-pub(super) fn error(error: &Sqlite) -> Error {
-    match failure(error) {
-        // A busy file is as transient as an unreachable one.
-        Failure::Refused | Failure::Busy => Error::Unavailable {
-            source: shared(error.to_string()),
-        },
-        Failure::DiskFull => Error::DiskFull {
-            message: error.to_string().into(),
-        },
-        Failure::Data | Failure::NotADatabase | Failure::Other => Error::Database {
-            code: None,
-            message: message(error).into(),
-        },
-    }
-}
-
-fn message(error: &Sqlite) -> String {
-    match error {
-        Sqlite::FromSqlConversionFailure(column, ..)
-        | Sqlite::InvalidColumnType(column, ..)
-        | Sqlite::IntegralValueOutOfRange(column, _) => {
-            format!("column {column} of a stored event is malformed")
-        }
-        _ => error.to_string(),
-    }
+pub(super) fn error(error: &rusqlite::Error) -> Error {
+    fault(error).into()
 }
 
 /// The error of an append whose time ended before its commit began.
 pub(super) fn timed_out(limit: Duration) -> Error {
-    Error::Timeout {
+    Error::Fault(Fault::TimedOut {
         operation: "append",
         limit,
-    }
+    })
 }
 
 pub(super) fn moved(file: FileMoved) -> Error {
-    Error::FileMoved { path: file.path }
+    Fault::from(file).into()
 }
 
 pub(super) fn backup_error(failed: BackupError) -> Error {
@@ -56,9 +31,9 @@ pub(super) fn backup_error(failed: BackupError) -> Error {
         BackupError::Io(failed) => Error::Io {
             source: Arc::new(failed),
         },
-        BackupError::Damaged(found) => Error::Database {
-            code: None,
-            message: format!("the copy is damaged: {found}").into(),
-        },
+        BackupError::Damaged(found) => {
+            let found = format!("the copy is damaged: {found}");
+            Fault::Refused(Reason::new(found)).into()
+        }
     }
 }

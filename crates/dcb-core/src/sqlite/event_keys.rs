@@ -17,7 +17,7 @@ use super::statements::{
     TAGS_AFTER, TYPES_AND_TAGS,
 };
 use super::{access, log, row, schema};
-use crate::{Error, KeyCheck};
+use crate::{Error, Fault, KeyCheck};
 
 /// The number of events, or of keys, in one transaction of a check.
 const PART: i64 = 10_000;
@@ -107,7 +107,7 @@ pub fn rebuild_keys(config: &Config) -> Result<(), Error> {
 fn begin_error(failed: &rusqlite::Error, limit: Duration) -> Error {
     if is_busy(failed) {
         let operation = "rebuild_keys";
-        return Error::Timeout { operation, limit };
+        return Error::Fault(Fault::TimedOut { operation, limit });
     }
     error(failed)
 }

@@ -19,8 +19,7 @@ use super::session::pragma;
 use super::snapshot::{Snapshot, with_snapshot};
 use super::unindexed_keys::UnindexedKeys;
 use super::writer::Writer;
-use crate::error::shared;
-use crate::{Error, Health, Lanes, Metrics, Notifier, ProjectionLimit};
+use crate::{Error, Fault, Health, Lanes, Metrics, Notifier, ProjectionLimit, Reason};
 
 pub(super) struct Log {
     pub(super) config: Config,
@@ -209,7 +208,7 @@ impl Log {
     fn no_writer(&self) -> Error {
         access::refuse_read_only(&self.config)
             .err()
-            .unwrap_or(Error::Closed)
+            .unwrap_or(Error::Fault(Fault::Closed))
     }
 
     /// Ignoring poison is safe: the next transaction rolls back what a panic left open.
@@ -238,7 +237,10 @@ pub(super) fn with_absolute_path(mut config: Config) -> Result<Config, Error> {
 /// The absolute path. SQLite may give names like `:memory:` or `file:x` a special meaning, but never
 /// an absolute path.
 pub(super) fn absolute(path: &Path) -> Result<PathBuf, Error> {
-    std::path::absolute(path).map_err(|failed| Error::Unavailable {
-        source: shared(format!("{}: {failed}", path.display())),
+    std::path::absolute(path).map_err(|failed| {
+        Error::Fault(Fault::Unreachable(Reason::new(format!(
+            "{}: {failed}",
+            path.display()
+        ))))
     })
 }

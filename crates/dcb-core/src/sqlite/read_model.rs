@@ -16,7 +16,7 @@ use super::log::absolute;
 use super::session;
 use crate::text::{check, invalid};
 use crate::{
-    Bookmark, Error, EventBatch, HandlerError, Position, Problem, ReadModel, SequencedEvent,
+    Bookmark, Error, EventBatch, Fault, HandlerError, Position, Problem, ReadModel, SequencedEvent,
 };
 
 const TABLE: &str = include_str!("../../schema/sqlite/tables/dcb_checkpoint.sql");
@@ -185,7 +185,7 @@ impl<H: Handler> SqliteReadModel<H> {
             Err(failed) => match failed.try_into_panic() {
                 Ok(panic) => std::panic::resume_unwind(panic),
                 // The runtime was shut down before the task started.
-                Err(_) => Err(Error::Closed),
+                Err(_) => Err(Fault::Closed.into()),
             },
         }
     }

@@ -10,7 +10,7 @@ use store_meter::{PoolMeter, Share, Timer};
 use super::config::Config;
 use super::error::{error, moved};
 use super::session;
-use crate::Error;
+use crate::{Error, Fault};
 
 #[derive(Default)]
 pub(super) struct Readers {
@@ -87,7 +87,7 @@ impl Readers {
         let mut state = self.state();
         loop {
             if state.closed {
-                return Err(Error::Closed);
+                return Err(Fault::Closed.into());
             }
             // The connection that was used last has the warmest page cache.
             if let Some(connection) = state.idle.pop() {
@@ -100,10 +100,11 @@ impl Readers {
             }
             let left = deadline.saturating_duration_since(Instant::now());
             if left.is_zero() {
-                return Err(Error::Timeout {
+                return Err(Fault::TimedOut {
                     operation: "read",
                     limit: config.read_timeout,
-                });
+                }
+                .into());
             }
             let waited = self.returned.wait_timeout(state, left);
             state = waited.unwrap_or_else(PoisonError::into_inner).0;

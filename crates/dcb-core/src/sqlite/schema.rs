@@ -8,7 +8,7 @@ use super::config::Config;
 use super::error::error;
 use super::session::{deadline, retry};
 use super::statements::{BEGIN_WRITE, COMMIT, ROLLBACK};
-use crate::Error;
+use crate::{Error, Fault};
 
 /// The migrations from an empty file to the current schema: version 1, 2 and so on. A released
 /// migration never changes; a later migration changes its objects.
@@ -52,10 +52,7 @@ pub(super) fn verify(connection: &Connection, config: &Config) -> Result<(), Err
     }
     if 0 < found && found < NEWEST {
         let older = format!("it has version {found}, and reading needs version {NEWEST}");
-        return Err(Error::SchemaMismatch {
-            schema: config.name(),
-            differences: vec![older],
-        });
+        return Err(Fault::schema_changed(config.name(), vec![older]).into());
     }
     compare(connection, config)
 }
@@ -71,11 +68,11 @@ fn tell(connection: &Connection, found: i32) {
 }
 
 fn too_new(config: &Config, found: i32) -> Error {
-    Error::SchemaTooNew {
+    Error::Fault(Fault::SchemaTooNew {
         schema: config.name(),
         found,
         supported: NEWEST,
-    }
+    })
 }
 
 fn compare(connection: &Connection, config: &Config) -> Result<(), Error> {
@@ -83,10 +80,7 @@ fn compare(connection: &Connection, config: &Config) -> Result<(), Error> {
     if differences.is_empty() {
         return Ok(());
     }
-    Err(Error::SchemaMismatch {
-        schema: config.name(),
-        differences,
-    })
+    Err(Fault::schema_changed(config.name(), differences).into())
 }
 
 /// The newest installed migration, 0 if there is none.

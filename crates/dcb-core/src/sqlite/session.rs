@@ -11,8 +11,7 @@ use super::access;
 use super::config::{Config, Durability, Location};
 use super::error::error;
 use super::statements;
-use crate::Error;
-use crate::error::shared;
+use crate::{Error, Fault, Reason};
 
 /// The page caches of a connection, in KiB.
 const WRITER_CACHE_KIB: i64 = 16 << 10;
@@ -49,19 +48,16 @@ fn try_writer(config: &Config) -> Result<Connection, Error> {
     // SQLite reports no error if it can't use WAL, for example without shared memory.
     if mode != "wal" {
         let reason = format!("the file does not support WAL, its journal mode is {mode}");
-        return Err(Error::Unavailable {
-            source: shared(reason),
-        });
+        return Err(Fault::Unreachable(Reason::new(reason)).into());
     }
     prepare(&connection, config.durability).map_err(|failed| error(&failed))?;
     // SQLite ignores unknown values silently, so read the setting back.
     let synchronous = pragma(&connection, "synchronous").map_err(|failed| error(&failed))?;
     if synchronous != config.durability.number() {
-        return Err(Error::Unavailable {
-            source: shared(format!(
-                "SQLite did not apply the flush setting, synchronous is {synchronous}"
-            )),
-        });
+        return Err(Fault::Unreachable(Reason::new(format!(
+            "SQLite did not apply the flush setting, synchronous is {synchronous}"
+        )))
+        .into());
     }
     Ok(connection)
 }

@@ -16,8 +16,8 @@ use super::config::Config;
 use super::pages::Pages;
 use super::request::Request;
 use crate::{
-    Append, Appended, Error, EventStore, EventStream, Events, Extent, Health, Lanes, Metrics,
-    Notifications, Position, ProjectionLimit, Query, ReadOptions, RecordedCommand, Stats,
+    Append, Appended, Error, EventStore, EventStream, Events, Extent, Fault, Health, Lanes,
+    Metrics, Notifications, Position, ProjectionLimit, Query, ReadOptions, RecordedCommand, Stats,
 };
 
 /// An event store in SQLite for async callers. Cheap to clone; clones share connections and the queue.
@@ -46,7 +46,7 @@ impl SqliteStore {
         let metrics = config.metrics();
         let open = move || BlockingSqliteStore::open_measured(config, metrics);
         let opened = on_blocking_pool(open).await;
-        let blocking = opened.unwrap_or(Err(Error::Closed))?;
+        let blocking = opened.unwrap_or(Err(Fault::Closed.into()))?;
         let log = &blocking.log;
         let queue = Queue::new(Committer(Arc::clone(log)), queue_limits(&log.config));
         Ok(Self {
@@ -90,7 +90,7 @@ impl SqliteStore {
         let store = self.blocking.clone();
         run(&self.blocking.log, move |_| work(&store))
             .await
-            .unwrap_or(Err(Error::Closed))
+            .unwrap_or(Err(Fault::Closed.into()))
     }
 }
 

@@ -24,7 +24,7 @@ use super::session::{self, retry};
 use super::snapshot::Snapshot;
 use super::statements::{BEGIN_WRITE, CLEAR, COMMIT, ROLLBACK};
 use super::unindexed_keys::UnindexedKeys;
-use crate::{Appended, Error, Position};
+use crate::{Appended, Error, Fault, Position};
 
 pub(super) struct Writer {
     connection: Connection,
@@ -116,10 +116,10 @@ impl Writer {
     pub(super) fn clear(&self) -> Result<(), Error> {
         let cause = |failed| match failed {
             CommitError::Refused(error) | CommitError::Failed(error) => error,
-            CommitError::Late => Error::Timeout {
+            CommitError::Late => Error::Fault(Fault::TimedOut {
                 operation: "clear",
                 limit: self.write_timeout,
-            },
+            }),
             CommitError::Unknown(_) => Error::OutcomeUnknown { ids: Vec::new() },
         };
         self.begin(session::deadline(self.write_timeout))
@@ -258,7 +258,7 @@ mod tests {
         )];
         let (keys, counters) = (UnindexedKeys::default(), Counters::default());
         let failed = writer.commit(&batch, &keys, &counters).unwrap_err();
-        let CommitError::Failed(error @ Error::DiskFull { .. }) = failed else {
+        let CommitError::Failed(error @ Error::Fault(Fault::DiskFull(_))) = failed else {
             panic!("{failed:?}")
         };
         assert!(error.is_transient());

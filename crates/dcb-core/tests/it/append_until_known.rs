@@ -5,8 +5,8 @@ use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use dcb_core::{
-    Append, Appended, Error, Event, EventStore, EventStream, MemoryStore, Query, ReadOptions,
-    append_until_known,
+    Append, Appended, Error, Event, EventStore, EventStream, Fault, MemoryStore, Query,
+    ReadOptions, Reason, append_until_known,
 };
 
 use crate::support::events::{at, tagged, unless, whole_log};
@@ -73,16 +73,14 @@ impl EventStore for Flaky {
 }
 
 fn timeout() -> Error {
-    Error::Timeout {
+    Error::Fault(Fault::TimedOut {
         operation: "append",
         limit: Duration::from_secs(5),
-    }
+    })
 }
 
 fn read_only() -> Error {
-    Error::ReadOnly {
-        message: "a standby".into(),
-    }
+    Error::Fault(Fault::ReadOnly(Reason::new("a standby")))
 }
 
 /// Events without ids, which a careless repetition would store twice. Their condition fails as soon
@@ -146,10 +144,13 @@ async fn outcome_stays_unknown_at_the_limit() {
 
 #[tokio::test]
 async fn lasting_error_ends_the_tries() {
-    let store = Flaky::new([Try::Fails(Error::Closed)]);
+    let store = Flaky::new([Try::Fails(Error::Fault(Fault::Closed))]);
     let closed = append_until_known(&store, append(), LIMIT).await;
-    assert!(matches!(closed, Err(Error::Closed)), "{closed:?}");
-    let store = Flaky::new([Try::LosesAnswer, Try::Fails(Error::Closed)]);
+    assert!(
+        matches!(closed, Err(Error::Fault(Fault::Closed))),
+        "{closed:?}"
+    );
+    let store = Flaky::new([Try::LosesAnswer, Try::Fails(Error::Fault(Fault::Closed))]);
     let unknown = append_until_known(&store, append(), LIMIT).await;
     assert!(
         matches!(unknown, Err(Error::OutcomeUnknown { .. })),

@@ -5,8 +5,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use dcb_core::{
     Append, Appended, Bookmark, DecisionModel, Error, Event, EventStore, EventStream, Events,
-    MemoryStore, Position, Problem, Projection, Projector, ProjectorBuilder, Query, ReadOptions,
-    Reads, SequencedEvent,
+    Fault, MemoryStore, Position, Problem, Projection, Projector, ProjectorBuilder, Query,
+    ReadOptions, Reads, Reason, SequencedEvent,
 };
 use uuid::Uuid;
 
@@ -30,9 +30,7 @@ impl EventStore for Breaking {
     ) -> Result<EventStream, Error> {
         let read = self.store.query(query, options).await?;
         let first = read.events.into_iter().take(1).map(Ok);
-        let broken = std::iter::once(Err(Error::Unavailable {
-            source: Arc::new(std::io::Error::other("unplugged")),
-        }));
+        let broken = std::iter::once(Err(Fault::Unreachable(Reason::new("unplugged")).into()));
         Ok(EventStream::new(
             read.head,
             futures_util::stream::iter(first.chain(broken)),
@@ -68,11 +66,11 @@ async fn stream_error_is_returned_to_the_caller() {
     assert!(stream.next().await.unwrap().is_ok());
     assert!(matches!(
         stream.next().await,
-        Some(Err(Error::Unavailable { .. }))
+        Some(Err(Error::Fault(Fault::Unreachable(_))))
     ));
     assert!(stream.next().await.is_none());
     let answer = store.query(&Query::all(), ReadOptions::new()).await;
-    assert!(matches!(answer, Err(Error::Unavailable { .. })));
+    assert!(matches!(answer, Err(Error::Fault(Fault::Unreachable(_)))));
 }
 
 #[tokio::test]
@@ -80,12 +78,12 @@ async fn failed_projection_returns_the_error_and_releases_its_permit() {
     let store = breaking().await;
     let counter = Projector::counter(tagged_a());
     let answer = store.project(&counter).await;
-    assert!(matches!(answer, Err(Error::Unavailable { .. })));
+    assert!(matches!(answer, Err(Error::Fault(Fault::Unreachable(_)))));
     let mut stream = store.project_stream(&counter, None).await.unwrap();
     assert!(matches!(stream.next().await, Some(Ok((1, _)))));
     assert!(matches!(
         stream.next().await,
-        Some(Err(Error::Unavailable { .. }))
+        Some(Err(Error::Fault(Fault::Unreachable(_))))
     ));
     drop(stream);
     assert_eq!(store.projection_limit().running(), 0);
@@ -102,7 +100,7 @@ async fn failed_projection_stream_cannot_be_finished() {
     assert!(stream.next().await.is_none());
     let finished = stream.finish().await;
     assert!(
-        matches!(finished, Err(Error::Unavailable { .. })),
+        matches!(finished, Err(Error::Fault(Fault::Unreachable(_)))),
         "{finished:?}"
     );
 }
@@ -112,7 +110,7 @@ async fn decision_after_a_failed_read_appends_nothing() {
     let store = breaking().await;
     let model = DecisionModel::new(Projector::counter(tagged_a()));
     let answer = model.decide(&store, |_| Ok::<_, Error>(event())).await;
-    assert!(matches!(answer, Err(Error::Unavailable { .. })));
+    assert!(matches!(answer, Err(Error::Fault(Fault::Unreachable(_)))));
     assert!(!store.appended.load(Ordering::Relaxed));
 }
 
@@ -204,10 +202,10 @@ async fn handlers_may_be_functions() {
 async fn failed_handler_ends_a_decision() {
     let store = MemoryStore::new();
     store.append(event()).await.unwrap();
-    let closed = Projector::builder(0).try_on("Happened", |_, _| Err(Error::Closed));
+    let closed = Projector::builder(0).try_on("Happened", |_, _| Err(Fault::Closed.into()));
     let model = DecisionModel::new(closed.build().unwrap());
     let answer = model.decide(&store, |_| Ok::<_, Error>(event())).await;
-    assert!(matches!(answer, Err(Error::Closed)));
+    assert!(matches!(answer, Err(Error::Fault(Fault::Closed))));
     assert_eq!(store.stats().events, 1);
 }
 

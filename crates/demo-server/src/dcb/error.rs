@@ -5,17 +5,12 @@ use dcb_core::{Error, Position};
 use serde_json::{Value, json};
 
 use crate::error::ApiError;
-use crate::health::{Cause, Refusal as _};
 
+/// The store, as answers name it.
 const STORE: &str = "event store";
 
 impl From<Error> for ApiError {
     fn from(error: Error) -> Self {
-        match error.cause() {
-            Some(Cause::DiskFull) => return Self::disk_full(STORE, &error),
-            Some(Cause::ReadOnly) => return Self::read_only(STORE, &error),
-            _ => {}
-        }
         let message = error.to_string();
         match &error {
             Error::Invalid { field, .. } => Self::invalid_field(field, message),
@@ -34,13 +29,7 @@ impl From<Error> for ApiError {
             Error::TooManyProjections { .. } | Error::RetriesExhausted { .. } => {
                 Self::overloaded(message)
             }
-            Error::Timeout { .. } => retryable("STORE_TIMEOUT", message),
-            Error::Closed => retryable("UNAVAILABLE", "the server is stopping"),
-            Error::Unavailable { .. } => {
-                // The reason names the database's host, so the caller does not get it.
-                tracing::error!(%error, "the event store is unreachable");
-                retryable("UNAVAILABLE", "the event store is unreachable")
-            }
+            Error::Fault(fault) => Self::fault(STORE, fault),
             Error::OutcomeUnknown { ids } => Self {
                 details: Some(json!({ "ids": ids })),
                 ..Self::new(
@@ -49,11 +38,6 @@ impl From<Error> for ApiError {
                     "the outcome of the append is unknown: send the events again with these ids",
                 )
             },
-            // A deadlock, a lock that others hold, a server without memory. The reason may contain SQL.
-            busy if busy.is_transient() => {
-                tracing::warn!(%error, "the event store is busy");
-                retryable("UNAVAILABLE", "the event store is busy")
-            }
             _ => Self::internal(&error),
         }
     }
@@ -63,14 +47,6 @@ fn conflict(code: &'static str, message: String, details: Value) -> ApiError {
     ApiError {
         details: Some(details),
         ..ApiError::new(StatusCode::CONFLICT, code, message)
-    }
-}
-
-/// 503 with `Retry-After`.
-fn retryable(code: &'static str, message: impl Into<String>) -> ApiError {
-    ApiError {
-        code,
-        ..ApiError::overloaded(message)
     }
 }
 
@@ -87,31 +63,30 @@ pub(super) fn within(path: &str, error: Error) -> ApiError {
 
 #[cfg(test)]
 mod tests {
+    use dcb_core::{Fault, Reason};
+
     use super::*;
 
     #[test]
     fn retryable_errors_answer_503_with_retry_after() {
         let limit = std::time::Duration::from_secs(5);
-        let source = std::sync::Arc::new(std::io::Error::other("host=db.internal refused"));
+        let reason = Reason::new("host=db.internal refused");
         for error in [
-            Error::Timeout {
+            Fault::TimedOut {
                 operation: "append",
                 limit,
-            },
+            }
+            .into(),
             Error::TooManyProjections { max: 1, current: 1 },
             Error::RetriesExhausted {
                 attempts: 10,
                 position: Position::FIRST,
             },
-            Error::Database {
-                code: Some("55P03".into()),
-                message: "canceling statement due to lock timeout on db.internal".into(),
-            },
-            Error::Unavailable { source },
-            Error::ReadOnly {
-                message: "cannot execute INSERT on db.internal".into(),
-            },
-            Error::Closed,
+            Fault::Locked(reason.clone()).into(),
+            Fault::Aborted(reason.clone()).into(),
+            Fault::Unreachable(reason.clone()).into(),
+            Fault::ReadOnly(reason).into(),
+            Fault::Closed.into(),
         ] {
             let answer = ApiError::from(error);
             assert_eq!(answer.status, StatusCode::SERVICE_UNAVAILABLE, "{answer:?}");
@@ -122,10 +97,9 @@ mod tests {
 
     #[test]
     fn database_error_text_is_not_shown() {
-        let answer = ApiError::from(Error::Database {
-            code: Some("42P01".into()),
-            message: "relation \"dcb.event\" does not exist".into(),
-        });
+        let answer = ApiError::from(Error::from(Fault::Refused(Reason::new(
+            "relation \"dcb.event\" does not exist",
+        ))));
         assert_eq!(answer.status, StatusCode::INTERNAL_SERVER_ERROR);
         assert_eq!(answer.message, "internal error; see the server's log");
     }

@@ -1,5 +1,7 @@
 //! Why a store takes no writes.
 
+use store_fault::Fault;
+
 /// A reason of the server for which writes fail until an operator acts. A fault of a request has no
 /// cause here, and neither has a database that can't be reached: the probe finds that.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,15 +44,23 @@ pub(crate) trait Refusal {
     fn cause(&self) -> Option<Cause>;
 }
 
+impl Refusal for Fault {
+    fn cause(&self) -> Option<Cause> {
+        match self {
+            Self::ReadOnly(_) | Self::ReadOnlyFile { .. } => Some(Cause::ReadOnly),
+            Self::DiskFull(_) => Some(Cause::DiskFull),
+            Self::FileFailed(_) => Some(Cause::FileFailed),
+            Self::FileMoved { .. } => Some(Cause::FileMoved),
+            Self::Closed => Some(Cause::Closed),
+            _ => None,
+        }
+    }
+}
+
 impl Refusal for dcb_core::Error {
     fn cause(&self) -> Option<Cause> {
         match self {
-            Self::ReadOnly { .. } | Self::ReadOnlyFile { .. } => Some(Cause::ReadOnly),
-            Self::DiskFull { .. } => Some(Cause::DiskFull),
-            Self::FileMoved { .. } => Some(Cause::FileMoved),
-            Self::Closed => Some(Cause::Closed),
-            Self::Unavailable { source } => of_text(&source.to_string()),
-            Self::Database { message, .. } => of_text(message),
+            Self::Fault(fault) => fault.cause(),
             _ => None,
         }
     }
@@ -59,12 +69,9 @@ impl Refusal for dcb_core::Error {
 impl Refusal for message_store::Error {
     fn cause(&self) -> Option<Cause> {
         match self {
-            Self::ReadOnly { .. } | Self::ReadOnlyFile { .. } => Some(Cause::ReadOnly),
-            Self::DiskFull { .. } => Some(Cause::DiskFull),
-            Self::FileMoved { .. } => Some(Cause::FileMoved),
-            Self::Unavailable { source } => of_text(&source.to_string()),
-            Self::Database { message, .. } => of_text(message),
-            // `Closed` tells only that the namespace was deleted.
+            // It tells only that the namespace was deleted.
+            Self::Fault(Fault::Closed) => None,
+            Self::Fault(fault) => fault.cause(),
             _ => None,
         }
     }
@@ -81,58 +88,26 @@ impl Refusal for tsdb::Error {
     }
 }
 
-/// The cause of SQLite's own message for a result code. The errors of the stores have no code of
-/// SQLite.
-fn of_text(message: &str) -> Option<Cause> {
-    match message {
-        "database or disk is full" => Some(Cause::DiskFull),
-        "attempt to write a readonly database" => Some(Cause::ReadOnly),
-        "disk I/O error" => Some(Cause::FileFailed),
-        _ => None,
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use store_fault::Reason;
 
-    fn database(code: Option<&str>, message: &str) -> dcb_core::Error {
-        dcb_core::Error::Database {
-            code: code.map(Into::into),
-            message: message.into(),
-        }
-    }
+    use super::*;
 
     #[test]
     fn only_reasons_of_the_server_are_causes() {
-        let full = dcb_core::Error::DiskFull {
-            message: "could not extend file: No space left on device".into(),
-        };
-        let read_only = dcb_core::Error::ReadOnlyFile {
-            path: "log.db".into(),
-            reason: "the system allows only reads of the file".into(),
-        };
-        for (error, cause) in [
-            (full, Some(Cause::DiskFull)),
-            (read_only, Some(Cause::ReadOnly)),
-            (
-                database(None, "database or disk is full"),
-                Some(Cause::DiskFull),
-            ),
-            (database(None, "disk I/O error"), Some(Cause::FileFailed)),
-            (database(Some("22021"), "invalid byte sequence"), None),
-            (dcb_core::Error::Closed, Some(Cause::Closed)),
-            (
-                dcb_core::Error::RetriesExhausted {
-                    attempts: 1,
-                    position: dcb_core::Position::FIRST,
-                },
-                None,
-            ),
+        let reason = || Reason::new("said the system");
+        for (fault, cause) in [
+            (Fault::DiskFull(reason()), Some(Cause::DiskFull)),
+            (Fault::ReadOnly(reason()), Some(Cause::ReadOnly)),
+            (Fault::FileFailed(reason()), Some(Cause::FileFailed)),
+            (Fault::Closed, Some(Cause::Closed)),
+            (Fault::Refused(reason()), None),
+            (Fault::Unreachable(reason()), None),
         ] {
-            assert_eq!(error.cause(), cause, "{error}");
+            assert_eq!(fault.cause(), cause, "{fault}");
         }
-        assert_eq!(message_store::Error::Closed.cause(), None);
+        assert_eq!(message_store::Error::from(Fault::Closed).cause(), None);
     }
 
     #[test]

@@ -222,7 +222,10 @@ mod tests {
             health.wrote(Store::Events, &result);
             health.refusal(Store::Events)
         };
-        assert_eq!(write(Err(dcb_core::Error::Closed)), Some(Cause::Closed));
+        assert_eq!(
+            write(Err(dcb_core::Fault::Closed.into())),
+            Some(Cause::Closed)
+        );
         // A fault of the request tells nothing about the store.
         let id = uuid::Uuid::nil();
         let fault = dcb_core::Error::DuplicateId { id };

@@ -1,34 +1,17 @@
 //! Maps errors of the message store to those of the interface.
 
 use axum::http::StatusCode;
-use message_store::{Error, GlobalPosition, Position};
+use message_store::{Error, Fault, GlobalPosition, Position};
 use serde_json::json;
 
 use crate::error::ApiError;
-use crate::health::{Cause, Refusal as _};
 
 const STORE: &str = "message store";
 
 impl From<Error> for ApiError {
     fn from(failed: Error) -> Self {
-        match failed.cause() {
-            Some(Cause::DiskFull) => return Self::disk_full(STORE, &failed),
-            Some(Cause::ReadOnly) => return Self::read_only(STORE, &failed),
-            _ => {}
-        }
-        // The interface has one status for all failures of a store. The header tells which may pass.
-        let retry_after_s = failed.is_transient().then_some(1);
-        Self {
-            retry_after_s,
-            ..answer(failed)
-        }
-    }
-}
-
-fn answer(failed: Error) -> ApiError {
-    let message = failed.to_string();
-    let is_transient = failed.is_transient();
-    match failed {
+        let message = failed.to_string();
+        match failed {
         Error::Invalid { field, problem } => {
             let field = camel_case(&field);
             ApiError::invalid_field(&field, format!("{field} {problem}"))
@@ -66,25 +49,29 @@ fn answer(failed: Error) -> ApiError {
             not_found(message).with_details(json!({ "namespace": name }))
         }
         // Deleting a namespace closes its store, even while requests are using it.
-        Error::Closed => not_found("the namespace was deleted"),
+        Error::Fault(Fault::Closed) => not_found("the namespace was deleted"),
         Error::OutcomeUnknown { ids } => backend_error(
             &message,
             "it is unknown whether the messages were stored: write them again with the same ids",
         )
         .with_details(json!({ "ids": ids })),
-        Error::Timeout { .. } => backend_error(
-            &message,
-            "the store timed out: nothing was written, try again",
-        ),
-        Error::Unavailable { .. } => backend_error(
-            &message,
-            "the store is unreachable: nothing was written, try again",
-        ),
-        _ if is_transient => backend_error(
-            &message,
-            "the store is busy: nothing was written, try again",
-        ),
+        Error::Fault(fault) => of_fault(&fault),
         _ => backend_error(&message, "internal error; see the server's log"),
+    }
+    }
+}
+
+/// The interface has one status for failures of a store, except that it can't write. `Retry-After` tells
+/// which may pass.
+fn of_fault(fault: &Fault) -> ApiError {
+    let shown = ApiError::fault(STORE, fault);
+    match fault {
+        Fault::DiskFull(_) | Fault::ReadOnly(_) | Fault::ReadOnlyFile { .. } => shown,
+        _ => ApiError {
+            status: StatusCode::INTERNAL_SERVER_ERROR,
+            code: "BACKEND_ERROR",
+            ..shown
+        },
     }
 }
 
@@ -117,6 +104,8 @@ fn camel_case(field: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use message_store::Reason;
+
     use super::*;
 
     #[test]
@@ -128,10 +117,8 @@ mod tests {
 
     #[test]
     fn database_error_text_is_not_shown() {
-        let failed = Error::Database {
-            code: Some("42P01".into()),
-            message: "SELECT secret FROM /var/lib".into(),
-        };
+        let reason = Reason::new("SELECT secret FROM /var/lib");
+        let failed = Error::from(Fault::Refused(reason));
         let shown = ApiError::from(failed);
         assert_eq!(shown.code, "BACKEND_ERROR");
         assert_eq!(shown.message, "internal error; see the server's log");
@@ -141,22 +128,13 @@ mod tests {
     #[test]
     fn only_transient_errors_have_retry_after() {
         let limit = std::time::Duration::from_secs(5);
-        let source = std::sync::Arc::new(std::io::Error::other("db.internal refused"));
-        let database = |code: &str| Error::Database {
-            code: Some(code.into()),
-            message: "on db.internal".into(),
-        };
+        let operation = "write";
+        let reason = Reason::new("db.internal refused");
         for (failed, expected) in [
-            (
-                Error::Timeout {
-                    operation: "write",
-                    limit,
-                },
-                Some(1),
-            ),
-            (Error::Unavailable { source }, Some(1)),
-            (database("55P03"), Some(1)),
-            (database("42P01"), None),
+            (Fault::TimedOut { operation, limit }.into(), Some(1)),
+            (Fault::Unreachable(reason.clone()).into(), Some(1)),
+            (Fault::Locked(reason.clone()).into(), Some(1)),
+            (Fault::Refused(reason).into(), None),
             (Error::OutcomeUnknown { ids: Vec::new() }, None),
         ] {
             let shown = ApiError::from(failed);
@@ -168,12 +146,9 @@ mod tests {
 
     #[test]
     fn full_disk_and_read_only_store_are_named() {
-        let full = Error::DiskFull {
-            message: "could not extend file".into(),
-        };
-        let read_only = Error::ReadOnly {
-            message: "cannot execute INSERT".into(),
-        };
+        let reason = Reason::new("cannot execute INSERT");
+        let full = Error::from(Fault::DiskFull(reason.clone()));
+        let read_only = Error::from(Fault::ReadOnly(reason));
         for (failed, status, code) in [
             (full, StatusCode::INSUFFICIENT_STORAGE, "DISK_FULL"),
             (read_only, StatusCode::SERVICE_UNAVAILABLE, "READ_ONLY"),

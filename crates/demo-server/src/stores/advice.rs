@@ -2,6 +2,7 @@
 
 use dcb_core::Error as Events;
 use message_store::Error as Messages;
+use store_fault::Fault;
 
 const REACH: &str = "; check --database-url or DATABASE_URL, and that the database runs";
 const COMPARE: &str =
@@ -12,9 +13,8 @@ const UPDATE: &str = "; start the newer demo-server that installed it";
 /// The end of an error's line; empty if the error needs none.
 pub(crate) fn of_events(failed: &Events) -> &'static str {
     match failed {
-        Events::Unavailable { .. } | Events::Invalid { .. } => REACH,
-        Events::SchemaMismatch { .. } => COMPARE,
-        Events::SchemaTooNew { .. } => UPDATE,
+        Events::Invalid { .. } => REACH,
+        Events::Fault(fault) => of_fault(fault),
         Events::KeysMissing { .. } => REBUILD,
         _ => "",
     }
@@ -26,10 +26,18 @@ pub(crate) fn of_messages(failed: &Messages) -> &'static str {
         Messages::ForeignSchema { .. } => {
             "; the command is demo-server schema install --adopt-message-db"
         }
-        Messages::Unavailable { .. } | Messages::Invalid { .. } => REACH,
-        Messages::SchemaMismatch { .. } => COMPARE,
-        Messages::SchemaTooNew { .. } => UPDATE,
+        Messages::Invalid { .. } => REACH,
+        Messages::Fault(fault) => of_fault(fault),
         Messages::ColumnsDiffer { .. } => REBUILD,
+        _ => "",
+    }
+}
+
+fn of_fault(fault: &Fault) -> &'static str {
+    match fault {
+        Fault::Unreachable(_) => REACH,
+        Fault::SchemaChanged { .. } => COMPARE,
+        Fault::SchemaTooNew { .. } => UPDATE,
         _ => "",
     }
 }

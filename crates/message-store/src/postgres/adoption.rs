@@ -12,7 +12,7 @@
 
 use std::time::Duration;
 
-use postgres_store::{BEGIN, LOCK_NOT_AVAILABLE, Schema};
+use postgres_store::{BEGIN, Schema};
 use sqlx::postgres::PgConnection;
 use sqlx::{AssertSqlSafe, Connection as _};
 use tokio::time::{Instant, sleep};
@@ -21,7 +21,7 @@ use super::design::files;
 use super::error::error;
 use super::execute::execute;
 use super::interface_role::explain_denial;
-use crate::Error;
+use crate::{Error, Fault};
 
 macro_rules! adoption {
     ($name:literal) => {
@@ -130,12 +130,10 @@ pub(super) fn lock_timeout(limit: Duration) -> String {
 /// The error of a lock that another transaction holds, as a timeout.
 pub(super) fn timed_out(failed: Error, limit: Duration) -> Error {
     match failed {
-        Error::Database {
-            code: Some(code), ..
-        } if &*code == LOCK_NOT_AVAILABLE => Error::Timeout {
+        Error::Fault(Fault::Locked(_)) => Error::Fault(Fault::TimedOut {
             operation: "open",
             limit,
-        },
+        }),
         failed => failed,
     }
 }
@@ -155,7 +153,10 @@ async fn check_columns(transaction: &mut PgConnection, schema: &Schema) -> Resul
         .map_err(|failed| error(&failed))?;
     let has = |(name, is): &(&str, &str)| actual.iter().any(|(a, b)| a == name && b == is);
     let missing = COLUMNS.iter().filter(|column| !has(column));
-    refuse(missing.map(|(name, is)| format!("column messages.{name} is not Message DB's {is}")))
+    refuse(
+        schema,
+        missing.map(|(name, is)| format!("column messages.{name} is not Message DB's {is}")),
+    )
 }
 
 /// Checks that no function has two forms. A client's call could mean either. Older versions of
@@ -170,16 +171,21 @@ async fn check_forms(transaction: &mut PgConnection, schema: &Schema) -> Result<
         .fetch_all(transaction)
         .await
         .map_err(|failed| error(&failed))?;
-    refuse(twice.into_iter().map(|name| {
-        format!("function {name} has other parameters than in Message DB 1.3.0: update it first")
-    }))
+    refuse(
+        schema,
+        twice.into_iter().map(|name| {
+            format!(
+                "function {name} has other parameters than in Message DB 1.3.0: update it first"
+            )
+        }),
+    )
 }
 
-fn refuse(differences: impl Iterator<Item = String>) -> Result<(), Error> {
+fn refuse(schema: &Schema, differences: impl Iterator<Item = String>) -> Result<(), Error> {
     let differences: Vec<String> = differences.collect();
     match differences.is_empty() {
         true => Ok(()),
-        false => Err(Error::SchemaMismatch { differences }),
+        false => Err(Fault::schema_changed(schema.name(), differences).into()),
     }
 }
 
@@ -255,7 +261,7 @@ async fn drop_trigger(
         Ok(_) => transaction.commit().await.map_err(|failed| error(&failed)),
         Err(failed) => match timed_out(error(&failed), limit) {
             // A long transaction has begun since. The next connect tries again.
-            Error::Timeout { .. } => Ok(()),
+            Error::Fault(Fault::TimedOut { .. }) => Ok(()),
             failed => Err(failed),
         },
     }

@@ -6,7 +6,7 @@ use sqlx::{AssertSqlSafe, Connection as _};
 
 use super::error::error;
 use super::execute::execute;
-use crate::Error;
+use crate::{Error, Fault, Reason};
 
 /// Creates the role if it is missing, and grants it its rights.
 pub(super) const PRIVILEGES: &str =
@@ -53,7 +53,9 @@ pub(super) async fn ensure(transaction: &mut PgConnection, schema: &Schema) -> R
     let mut savepoint = savepoint.map_err(|failed| error(&failed))?;
     let ended = match execute(&mut savepoint, schema.qualify(PRIVILEGES)).await {
         Ok(()) => savepoint.commit().await,
-        Err(Error::Database { .. }) => savepoint.rollback().await,
+        Err(Error::Fault(Fault::Refused(_) | Fault::Aborted(_) | Fault::Locked(_))) => {
+            savepoint.rollback().await
+        }
         Err(failed) => return Err(failed),
     };
     ended.map_err(|failed| error(&failed))?;
@@ -75,13 +77,10 @@ pub(super) fn name_rights(failed: Error) -> Error {
 /// Adds what a role needs to the error of one that lacks a right.
 pub(super) fn explain_denial(failed: Error, needs: &str) -> Error {
     match failed {
-        Error::Database {
-            code: Some(code),
-            message,
-        } if &*code == INSUFFICIENT_PRIVILEGE => Error::Database {
-            code: Some(code),
-            message: format!("{message}; {needs}").into(),
-        },
+        Error::Fault(Fault::Refused(denied)) if denied.code() == Some(INSUFFICIENT_PRIVILEGE) => {
+            let needs = Reason::new(format!("{}; {needs}", denied.message()));
+            Fault::Refused(needs.with_code(INSUFFICIENT_PRIVILEGE)).into()
+        }
         failed => failed,
     }
 }

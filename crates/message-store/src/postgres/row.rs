@@ -7,7 +7,9 @@ use sqlx::ValueRef as _;
 use sqlx::postgres::PgRow;
 use uuid::Uuid;
 
-use crate::{Bookmark, Error, GlobalPosition, Position, RecordedMessage, RecordedParts};
+use crate::{
+    Bookmark, Error, Fault, GlobalPosition, Position, Reason, RecordedMessage, RecordedParts,
+};
 
 /// Microseconds from the Unix epoch to PostgreSQL's epoch, 2000-01-01.
 pub(super) const POSTGRES_EPOCH_US: i64 = 946_684_800_000_000;
@@ -118,8 +120,7 @@ fn text(bytes: &[u8]) -> Result<&str, Error> {
 }
 
 fn malformed() -> Error {
-    Error::Database {
-        code: None,
-        message: "a stored message can't be decoded".into(),
-    }
+    Error::Fault(Fault::Refused(Reason::new(
+        "a stored message can't be decoded",
+    )))
 }

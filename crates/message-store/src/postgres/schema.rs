@@ -5,9 +5,8 @@ use sqlx::postgres::PgConnection;
 
 use super::config::Config;
 use super::design::is_interface;
-use super::error::error;
 use super::{adoption, interface_role, sequence};
-use crate::{Error, hash_64};
+use crate::{Error, Fault, hash_64};
 
 /// The lock key of a category. Must equal the result of `functions/category_lock`.
 pub(super) fn lock_key(schema: &Schema, category: &str) -> i64 {
@@ -38,7 +37,10 @@ pub(super) async fn ensure(
 }
 
 async fn ensure_ours(transaction: &mut PgConnection, schema: &Schema) -> Result<(), Error> {
-    schema.ensure(transaction).await.map_err(schema_error)?;
+    schema
+        .ensure(transaction)
+        .await
+        .map_err(|failed| schema_error(schema, failed))?;
     // Clients of Message DB use the default schema only. Rights on other schemas are up to their
     // owners.
     if is_interface(schema) {
@@ -50,7 +52,7 @@ async fn ensure_ours(transaction: &mut PgConnection, schema: &Schema) -> Result<
 /// Fails unless the database's encoding is UTF8.
 pub(super) async fn require_utf8(transaction: &mut PgConnection) -> Result<(), Error> {
     let checked = postgres_store::require_utf8(transaction).await;
-    checked.map_err(schema_error)
+    checked.map_err(|failed| failed.fault("").into())
 }
 
 /// Compares the schema with a fresh installation, within the caller's READ COMMITTED transaction.
@@ -58,12 +60,13 @@ pub(super) async fn check_installed(
     transaction: &mut PgConnection,
     schema: &Schema,
 ) -> Result<(), Error> {
-    schema.check(transaction).await.map_err(schema_error)?;
+    schema
+        .check(transaction)
+        .await
+        .map_err(|failed| schema_error(schema, failed))?;
     if is_interface(schema) && !interface_role::has_rights(transaction, schema).await? {
         let lacks = "the role message_store is missing, or lacks rights".to_owned();
-        return Err(Error::SchemaMismatch {
-            differences: vec![lacks],
-        });
+        return Err(Fault::schema_changed(schema.name(), vec![lacks]).into());
     }
     Ok(())
 }
@@ -78,14 +81,6 @@ pub(super) fn script(schema: &Schema) -> String {
     script
 }
 
-fn schema_error(failed: SchemaError) -> Error {
-    match failed {
-        SchemaError::Failed(failed) => error(&failed),
-        SchemaError::Encoding(message) => Error::Database {
-            code: None,
-            message: message.into(),
-        },
-        SchemaError::Differs(differences) => Error::SchemaMismatch { differences },
-        SchemaError::TooNew { found, supported } => Error::SchemaTooNew { found, supported },
-    }
+fn schema_error(schema: &Schema, failed: SchemaError) -> Error {
+    failed.fault(schema.name()).into()
 }

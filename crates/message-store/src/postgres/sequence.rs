@@ -57,11 +57,11 @@ pub(super) async fn ensure_ahead(
 /// Names the way out if the login may not advance the sequence.
 pub(super) fn explain(failed: Error, schema: &Schema) -> Error {
     match failed {
-        Error::Database {
-            code: Some(code), ..
-        } if &*code == INSUFFICIENT_PRIVILEGE => Error::SequenceBehind {
-            schema: schema.name().to_owned(),
-        },
+        Error::Fault(fault) if fault.code() == Some(INSUFFICIENT_PRIVILEGE) => {
+            Error::SequenceBehind {
+                schema: schema.name().to_owned(),
+            }
+        }
         failed => failed,
     }
 }

@@ -22,8 +22,8 @@ use super::replica::progress;
 use super::statements::Statements;
 use super::writer::{Session, Writer};
 use crate::{
-    Bookmark, Category, CategoryInfo, CategoryRead, Error, ExpectedVersion, GlobalPosition, Health,
-    ListStreams, Message, MessageStore, Metrics, Notifications, Notifier, Position,
+    Bookmark, Category, CategoryInfo, CategoryRead, Error, ExpectedVersion, Fault, GlobalPosition,
+    Health, ListStreams, Message, MessageStore, Metrics, Notifications, Notifier, Position,
     RecordedMessage, Stats, StoreInfo, StreamInfo, StreamName, StreamRead, StreamWrite, Written,
 };
 
@@ -126,7 +126,7 @@ impl PostgresStore {
     /// The readers, or an error if the store is closed.
     pub(super) fn readers(&self) -> Result<&Routed<Readers>, Error> {
         if self.is_closed() {
-            return Err(Error::Closed);
+            return Err(Fault::Closed.into());
         }
         Ok(&self.shared.readers)
     }
@@ -222,7 +222,10 @@ impl MessageStore for PostgresStore {
         let written = self
             .commit(vec![write], |path| path.field.to_owned())
             .await?;
-        written.first().copied().ok_or(Error::Panicked)
+        written
+            .first()
+            .copied()
+            .ok_or(Error::Fault(Fault::Panicked))
     }
 
     #[instrument(level = "debug", name = "messages.import", skip_all, fields(messages = messages.len()))]

@@ -14,7 +14,7 @@ use super::request::{Request, Verdict};
 use super::schema::lock_key;
 use super::writer::Writer;
 use crate::text::invalid;
-use crate::{Error, RecordedMessage, StreamWrite, Written};
+use crate::{Error, Fault, RecordedMessage, StreamWrite, Written};
 
 impl PostgresStore {
     /// Commits writes that passed the limits. `name` formats the path of a field that can't be
@@ -74,9 +74,9 @@ impl PostgresStore {
         begun: std::time::Instant,
     ) -> Error {
         match failed {
-            SubmitError::Closed => Error::Closed,
+            SubmitError::Closed => Error::Fault(Fault::Closed),
             SubmitError::Refused(error) | SubmitError::Failed(error) => error,
-            SubmitError::Panicked => Error::Panicked,
+            SubmitError::Panicked => Error::Fault(Fault::Panicked),
             SubmitError::OutcomeUnknown | SubmitError::Unknown(_) => {
                 Error::OutcomeUnknown { ids: ids.to_vec() }
             }

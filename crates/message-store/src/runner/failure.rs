@@ -2,7 +2,7 @@ use std::any::Any;
 use std::error::Error as StdError;
 use std::iter::successors;
 
-use crate::Error;
+use crate::{Error, Fault};
 
 /// The error of a message handler, of any type.
 pub type HandlerError = Box<dyn StdError + Send + Sync>;
@@ -10,9 +10,9 @@ pub type HandlerError = Box<dyn StdError + Send + Sync>;
 /// Why a handler did not handle a message, so that a [`MessageRunner`](crate::MessageRunner) knows
 /// what to do.
 ///
-/// `?` converts any error. It becomes a [`Failure::Outage`] if it is, or was caused by, an [`Error`]
-/// that is transient, of unknown outcome or [`Error::Closed`]; any other becomes a
-/// [`Failure::Message`]. Name the variant yourself for the errors of other libraries: a database that
+/// `?` converts any error. It becomes a [`Failure::Outage`] if it is, or was caused by, a [`Fault`] that is
+/// transient or [`Fault::Closed`], or an [`Error`] of unknown outcome; any other becomes a
+/// [`Failure::Message`]. The errors of `dcb-core` carry the same faults. Name the variant yourself for the errors of other libraries: a database that
 /// is down for an hour should not send the messages of that hour to the poison stream.
 #[derive(Debug)]
 pub enum Failure {
@@ -46,10 +46,12 @@ impl Failure {
 /// Whether the error, or one that caused it, may pass. A handler repeats its writes with the same ids,
 /// so an unknown outcome may pass too.
 fn is_outage(error: &(dyn StdError + 'static)) -> bool {
-    let may_pass = |error: &Error| is_passing(error) || matches!(error, Error::Closed);
-    causes(error)
-        .filter_map(<dyn StdError>::downcast_ref::<Error>)
-        .any(may_pass)
+    let fault = Fault::in_chain(error);
+    let is_unknown = |error: &Error| matches!(error, Error::OutcomeUnknown { .. });
+    fault.is_some_and(|fault| fault.is_transient() || matches!(fault, Fault::Closed))
+        || causes(error)
+            .filter_map(<dyn StdError>::downcast_ref::<Error>)
+            .any(is_unknown)
 }
 
 /// Whether a call of the runner may succeed later. All its calls can be repeated.

@@ -8,8 +8,8 @@ use sqlite_store::{Access, Unreadable, refusal};
 use super::config::{Config, Location};
 use super::connection::reader;
 use super::error::Failure;
-use crate::Error;
 use crate::text::{invalid, malformed};
+use crate::{Error, Fault};
 
 /// A connection that only reads the store of a configuration, and how it was opened.
 pub(super) fn open_to_read(config: &Config) -> Result<(Access, Connection), Error> {
@@ -35,10 +35,14 @@ pub(super) fn for_reads(config: &Config, path: &Path) -> Result<Access, Error> {
 /// SQLite reports the same for a folder that is missing, and if the process has too many open files.
 pub(super) fn explain(config: &Config, failed: Error) -> Error {
     match (&config.location, &failed) {
-        (Location::File(path), Error::Unavailable { .. }) => match refusal(path) {
-            Some(refused) => read_only(path, &format!("its folder takes no new files: {refused}")),
-            None => failed,
-        },
+        (Location::File(path), Error::Fault(Fault::Unreachable(_) | Fault::ReadOnly(_))) => {
+            match refusal(path) {
+                Some(refused) => {
+                    read_only(path, &format!("its folder takes no new files: {refused}"))
+                }
+                None => failed,
+            }
+        }
         _ => failed,
     }
 }
@@ -63,8 +67,8 @@ pub(super) fn refuse_read_only(config: &Config) -> Result<(), Error> {
 }
 
 pub(super) fn read_only(path: &Path, reason: &str) -> Error {
-    Error::ReadOnlyFile {
+    Error::Fault(Fault::ReadOnlyFile {
         path: path.to_owned(),
         reason: reason.into(),
-    }
+    })
 }

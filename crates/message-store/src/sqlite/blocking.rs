@@ -20,9 +20,9 @@ use super::writer::{TaskCommitter, ThreadCommitter, Writer};
 use super::{columns, health, import, list, place, read, statements};
 use crate::time::to_us;
 use crate::{
-    Bookmark, Category, CategoryInfo, CategoryRead, Error, ExpectedVersion, GlobalPosition, Health,
-    ListStreams, Message, Metrics, Notifications, Position, RecordedMessage, Stats, StoreInfo,
-    StreamInfo, StreamName, StreamRead, StreamWrite, Written,
+    Bookmark, Category, CategoryInfo, CategoryRead, Error, ExpectedVersion, Fault, GlobalPosition,
+    Health, ListStreams, Message, Metrics, Notifications, Position, RecordedMessage, Stats,
+    StoreInfo, StreamInfo, StreamName, StreamRead, StreamWrite, Written,
 };
 
 /// A message store in SQLite for threads: each call blocks its thread. Cheap to clone; clones share
@@ -396,7 +396,9 @@ impl BlockingSqliteStore {
             return self.shared.read(health::of_reader);
         }
         let guard = self.shared.writer.lock();
-        Ok(health::health(guard.as_ref().ok_or(Error::Closed)?)?)
+        Ok(health::health(
+            guard.as_ref().ok_or(Error::Fault(Fault::Closed))?,
+        )?)
     }
 
     /// The store's counters since it was opened.
@@ -439,7 +441,12 @@ impl Shared {
             Some(readers) => readers.read(read)?,
             None => {
                 let _read = self.counters.metrics.reads().reading();
-                read(self.writer.lock().as_ref().ok_or(Error::Closed)?)?
+                read(
+                    self.writer
+                        .lock()
+                        .as_ref()
+                        .ok_or(Error::Fault(Fault::Closed))?,
+                )?
             }
         })
     }
@@ -453,8 +460,8 @@ impl Shared {
             SubmitError::TimedOut => self.writer.timed_out(),
             SubmitError::OutcomeUnknown if ticket.claim.withdraw() => self.writer.timed_out(),
             SubmitError::Refused(error) | SubmitError::Failed(error) => error,
-            SubmitError::Panicked => Error::Panicked,
-            SubmitError::Closed => Error::Closed,
+            SubmitError::Panicked => Error::Fault(Fault::Panicked),
+            SubmitError::Closed => Error::Fault(Fault::Closed),
             // In all other cases the messages may have been written.
             _ => Error::OutcomeUnknown {
                 ids: ticket.ids.into_vec(),

@@ -1,9 +1,8 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use crate::error::shared;
 use crate::time::LONGEST_WAIT;
-use crate::{Error, Limits};
+use crate::{Error, Fault, Limits, Reason};
 
 /// Configuration of a store in SQLite.
 #[derive(Clone, Debug)]
@@ -113,8 +112,11 @@ impl Config {
     /// have changed, and caps the time limits to what clocks and SQLite accept.
     pub(super) fn normalized(mut self) -> Result<Self, Error> {
         if let Location::File(path) = &mut self.location {
-            *path = std::path::absolute(&*path).map_err(|failed| Error::Unavailable {
-                source: shared(format!("{}: {failed}", path.display())),
+            *path = std::path::absolute(&*path).map_err(|failed| {
+                Error::Fault(Fault::Unreachable(Reason::new(format!(
+                    "{}: {failed}",
+                    path.display()
+                ))))
             })?;
         }
         self.write_timeout = self.write_timeout.min(LONGEST_WAIT);

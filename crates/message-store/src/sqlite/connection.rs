@@ -12,8 +12,7 @@ use super::access;
 use super::config::{Config, Durability, Location};
 use super::error::Failure;
 use super::schema;
-use crate::Error;
-use crate::error::shared;
+use crate::{Error, Fault, Reason};
 
 /// Capacity of the statement cache. It exceeds the number of statements, so none is evicted.
 const CACHED_STATEMENTS: usize = 64;
@@ -39,10 +38,11 @@ pub(super) fn writer(
         match opened {
             Err(Failure::Busy(_)) if Instant::now() < give_up => thread::sleep(OPEN_PAUSE),
             Err(Failure::Busy(_)) => {
-                return Err(Error::Timeout {
+                return Err(Fault::TimedOut {
                     operation: "open",
                     limit: config.write_timeout,
-                });
+                }
+                .into());
             }
             Ok(connection) => return Ok(connection),
             Err(failed) => return Err(access::explain(config, failed.into())),
@@ -110,9 +110,9 @@ fn set(connection: &Connection, pragma: &str, value: &str, read_back: &str) -> R
     let found = setting(connection, pragma)?;
     if found != read_back {
         let reason = format!("{pragma} is {found} instead of {value}");
-        return Err(Failure::Failed(Error::Unavailable {
-            source: shared(reason),
-        }));
+        return Err(Failure::Failed(Error::Fault(Fault::Unreachable(
+            Reason::new(reason),
+        ))));
     }
     Ok(())
 }

@@ -1,9 +1,8 @@
 //! The store's errors for what SQLite and its files report.
 
-use sqlite_store::{BackupError, FileMoved, is_busy};
+use sqlite_store::{BackupError, FileMoved, fault, is_busy};
 
-use crate::Error;
-use crate::error::shared;
+use crate::{Error, Fault, Reason};
 
 /// Why SQLite did not do what the store asked for. Private, so that the crate's `Error` names no type
 /// of the driver.
@@ -18,10 +17,11 @@ pub(super) enum Failure {
 
 impl From<rusqlite::Error> for Failure {
     fn from(failed: rusqlite::Error) -> Self {
+        let error = fault(&failed).into();
         if is_busy(&failed) {
-            Self::Busy(error(&failed))
+            Self::Busy(error)
         } else {
-            Self::Failed(error(&failed))
+            Self::Failed(error)
         }
     }
 }
@@ -47,7 +47,7 @@ impl From<Failure> for Error {
 
 impl From<FileMoved> for Failure {
     fn from(file: FileMoved) -> Self {
-        Self::Failed(Error::FileMoved { path: file.path })
+        Self::Failed(Fault::from(file).into())
     }
 }
 
@@ -56,32 +56,10 @@ impl From<BackupError> for Failure {
         match failed {
             BackupError::Sqlite(failed) => failed.into(),
             BackupError::Io(failed) => failed.into(),
-            BackupError::Damaged(found) => Self::Failed(Error::Database {
-                code: None,
-                message: format!("the copy is damaged: {found}").into(),
-            }),
+            BackupError::Damaged(found) => {
+                let found = format!("the copy is damaged: {found}");
+                Self::Failed(Fault::Refused(Reason::new(found)).into())
+            }
         }
-    }
-}
-
-fn error(failed: &rusqlite::Error) -> Error {
-    use sqlite_store::Failure as Kind;
-    let message = failed.to_string();
-    match sqlite_store::failure(failed) {
-        Kind::Refused | Kind::Busy => Error::Unavailable {
-            source: shared(message),
-        },
-        Kind::DiskFull => Error::DiskFull {
-            message: message.into(),
-        },
-        Kind::NotADatabase => Error::SchemaMismatch {
-            differences: vec![message],
-        },
-        Kind::Data | Kind::Other => Error::Database {
-            code: failed
-                .sqlite_error_code()
-                .map(|code| format!("{code:?}").into()),
-            message: message.into(),
-        },
     }
 }

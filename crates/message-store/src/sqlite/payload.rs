@@ -2,7 +2,7 @@
 
 use rusqlite::types::{ToSqlOutput, ValueRef};
 
-use crate::Error;
+use crate::{Error, Fault, Reason};
 
 /// Longer texts are compressed.
 const COMPRESS_ABOVE_BYTES: usize = 2048;
@@ -64,8 +64,7 @@ fn decompress(frame: &[u8], scratch: &mut Vec<u8>) -> Result<(), Error> {
 }
 
 fn damaged(reason: &str) -> Error {
-    Error::Database {
-        code: None,
-        message: format!("a stored text can't be read: {reason}").into(),
-    }
+    Error::Fault(Fault::Refused(Reason::new(format!(
+        "a stored text can't be read: {reason}"
+    ))))
 }

@@ -9,7 +9,7 @@ use store_meter::{PoolMeter, Share, Timer};
 use super::config::Config;
 use super::connection;
 use super::error::Failure;
-use crate::Error;
+use crate::{Error, Fault};
 
 /// The idle read connections of one file. If none is idle, a read opens another, so no read waits.
 pub(super) struct Readers {
@@ -42,7 +42,11 @@ impl Readers {
     ) -> Result<T, Failure> {
         let asked = Timer::start();
         // Take the connection that was used last, because its page cache is the freshest.
-        let idle = self.lock().as_mut().ok_or(Error::Closed)?.pop();
+        let idle = self
+            .lock()
+            .as_mut()
+            .ok_or(Error::Fault(Fault::Closed))?
+            .pop();
         let open = match idle {
             Some(open) => open,
             None => (self.open()?, self.meter.opened()),

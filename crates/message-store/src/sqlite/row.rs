@@ -4,7 +4,9 @@ use uuid::Uuid;
 
 use super::error::Failure;
 use super::payload;
-use crate::{Bookmark, Error, GlobalPosition, Position, RecordedMessage, RecordedParts};
+use crate::{
+    Bookmark, Error, Fault, GlobalPosition, Position, Reason, RecordedMessage, RecordedParts,
+};
 
 /// Decodes rows. Reuses its buffers for unpacked texts from row to row.
 #[derive(Default)]
@@ -77,8 +79,7 @@ pub(super) fn number(value: ValueRef<'_>) -> Result<i64, Error> {
 }
 
 fn unreadable(what: &str) -> Error {
-    Error::Database {
-        code: None,
-        message: format!("a stored {what} can't be read").into(),
-    }
+    Error::Fault(Fault::Refused(Reason::new(format!(
+        "a stored {what} can't be read"
+    ))))
 }

@@ -5,7 +5,7 @@ use rusqlite::{Connection, OptionalExtension};
 
 use super::error::Failure;
 use super::transaction::Transaction;
-use crate::Error;
+use crate::{Error, Fault};
 
 /// `RGMS` in ASCII. Marks a file as a message store.
 const APPLICATION_ID: i32 = 0x5247_4d53;
@@ -51,9 +51,10 @@ pub(super) fn refuse_foreign(connection: &Connection) -> Result<(), Failure> {
     if application == APPLICATION_ID || (application == 0 && objects == 0) {
         return Ok(());
     }
-    Err(Failure::Failed(Error::SchemaMismatch {
-        differences: vec!["the file is a database of another application".to_owned()],
-    }))
+    Err(changed(
+        connection,
+        vec!["the file is a database of another application".to_owned()],
+    ))
 }
 
 /// Brings the schema to the newest version, in one transaction.
@@ -91,9 +92,7 @@ pub(super) fn require_installed(connection: &Connection) -> Result<(), Failure> 
     let (found, newest) = (version(connection)?, VERSIONS.len());
     if 0 < found && found < newest {
         let older = format!("the file has version {found}, and reading needs version {newest}");
-        return Err(Failure::Failed(Error::SchemaMismatch {
-            differences: vec![older],
-        }));
+        return Err(changed(connection, vec![older]));
     }
     verify(connection)
 }
@@ -122,7 +121,7 @@ pub(super) fn verify(connection: &Connection) -> Result<(), Failure> {
     if differences.is_empty() {
         Ok(())
     } else {
-        Err(Failure::Failed(Error::SchemaMismatch { differences }))
+        Err(changed(connection, differences))
     }
 }
 
@@ -141,7 +140,22 @@ fn version(connection: &Connection) -> Result<usize, Failure> {
     let found: i32 = connection.pragma_query_value(None, "user_version", |row| row.get(0))?;
     let supported = VERSIONS.len() as i32;
     if found > supported {
-        return Err(Failure::Failed(Error::SchemaTooNew { found, supported }));
+        return Err(Failure::Failed(Error::Fault(Fault::SchemaTooNew {
+            schema: name(connection),
+            found,
+            supported,
+        })));
     }
     Ok(found.max(0) as usize)
+}
+
+fn changed(connection: &Connection, differences: Vec<String>) -> Failure {
+    let name = name(connection);
+    Failure::Failed(Fault::schema_changed(name, differences).into())
+}
+
+/// The file, for errors.
+fn name(connection: &Connection) -> String {
+    let file = connection.path().filter(|path| !path.is_empty());
+    file.unwrap_or(":memory:").into()
 }

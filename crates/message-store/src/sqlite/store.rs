@@ -12,9 +12,9 @@ use super::blocking::{BlockingSqliteStore, split_by_stream};
 use super::config::Config;
 use super::request::{Request, Verdict};
 use crate::{
-    Bookmark, Category, CategoryInfo, CategoryRead, Error, ExpectedVersion, GlobalPosition, Health,
-    ListStreams, Message, MessageStore, Metrics, Notifications, Position, RecordedMessage, Stats,
-    StoreInfo, StreamInfo, StreamName, StreamRead, StreamWrite, Written,
+    Bookmark, Category, CategoryInfo, CategoryRead, Error, ExpectedVersion, Fault, GlobalPosition,
+    Health, ListStreams, Message, MessageStore, Metrics, Notifications, Position, RecordedMessage,
+    Stats, StoreInfo, StreamInfo, StreamName, StreamRead, StreamWrite, Written,
 };
 
 /// Maximum number of messages of a read that runs in the caller's task.
@@ -115,7 +115,7 @@ pub(super) async fn run_blocking<T: Send + 'static>(
         Err(error) => match error.try_into_panic() {
             Ok(panic) => std::panic::resume_unwind(panic),
             // The runtime is shutting down and dropped the call before it ran.
-            Err(_) => Err(Error::Closed),
+            Err(_) => Err(Fault::Closed.into()),
         },
     }
 }

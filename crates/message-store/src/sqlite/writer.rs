@@ -20,7 +20,7 @@ use super::error::Failure;
 use super::request::{Request, Verdict};
 use super::transaction::Transaction;
 use crate::time::to_us;
-use crate::{Error, Notifier};
+use crate::{Error, Fault, Notifier};
 
 /// Pause before another attempt to take the file's lock while another process holds it.
 const BUSY_PAUSE: Duration = Duration::from_micros(500);
@@ -75,7 +75,7 @@ impl Writer {
             Some(file) if self.is_read_only => {
                 access::read_only(file.path(), "it was opened only for reads")
             }
-            _ => Error::Closed,
+            _ => Error::Fault(Fault::Closed),
         }
     }
 
@@ -156,10 +156,10 @@ impl Writer {
     }
 
     pub(super) fn timed_out(&self) -> Error {
-        Error::Timeout {
+        Error::Fault(Fault::TimedOut {
             operation: "write",
             limit: self.timeout,
-        }
+        })
     }
 
     /// The result for the queue, or `None` to try again.
@@ -266,7 +266,10 @@ mod tests {
     #[test]
     fn commit_that_fails_on_a_full_disk_has_written_nothing() {
         let full = commit_failure(failed_with(ffi::SQLITE_FULL));
-        assert!(matches!(full, Failure::Failed(Error::DiskFull { .. })));
+        assert!(matches!(
+            full,
+            Failure::Failed(Error::Fault(Fault::DiskFull(_)))
+        ));
         let unknown = commit_failure(failed_with(ffi::SQLITE_IOERR));
         assert!(matches!(unknown, Failure::Unknown(_)));
     }
@@ -292,7 +295,10 @@ mod tests {
         set_max_pages(&store, 1);
         let refused = store.write_message(&stream, message.clone(), ExpectedVersion::NoStream);
         let error = refused.unwrap_err();
-        assert!(matches!(error, Error::DiskFull { .. }), "{error:?}");
+        assert!(
+            matches!(error, Error::Fault(Fault::DiskFull(_))),
+            "{error:?}"
+        );
         assert!(error.is_transient());
         set_max_pages(&store, 1_000);
         let written = store.write_message(&stream, message, ExpectedVersion::NoStream);

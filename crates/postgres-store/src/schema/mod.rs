@@ -11,6 +11,9 @@ mod objects;
 
 use sqlx::postgres::PgConnection;
 use sqlx::{AssertSqlSafe, Connection as _, Row as _};
+use store_fault::{Fault, Reason};
+
+use crate::failure::fault;
 
 use self::objects::{Object, differences, invalid_indexes, print};
 
@@ -79,6 +82,22 @@ pub enum SchemaError {
         /// The newest version of the design.
         supported: i32,
     },
+}
+
+impl SchemaError {
+    /// The fault of the schema with this name.
+    pub fn fault(self, schema: &str) -> Fault {
+        match self {
+            Self::Failed(failed) => fault(&failed),
+            Self::Encoding(message) => Fault::Refused(Reason::new(message)),
+            Self::Differs(differences) => Fault::schema_changed(schema, differences),
+            Self::TooNew { found, supported } => Fault::SchemaTooNew {
+                schema: schema.into(),
+                found,
+                supported,
+            },
+        }
+    }
 }
 
 /// The state of an installation. The default is the state before it.

@@ -1,7 +1,7 @@
 //! The errors that callers may get during a failover. Any other error fails the test.
 
 use course_enrollment::Error as EnrollmentError;
-use dcb_core::Error as EventError;
+use dcb_core::{Error as EventError, Fault};
 use message_store::Error as MessageError;
 
 /// The answer to a caller whose decision depends on lost events. Only a failover with a loss explains it.
@@ -9,18 +9,24 @@ pub(super) const PAST_IS_LOST: &str = "past is lost";
 
 pub(super) fn of_events(error: &EventError) -> &'static str {
     use EventError::{
-        AfterBeyondHead, Conflict, OutcomeUnknown, PastReplaced, ReadOnly, RetriesExhausted,
-        Timeout, Unavailable,
+        AfterBeyondHead, Conflict, Fault, OutcomeUnknown, PastReplaced, RetriesExhausted,
     };
     match error {
         Conflict { .. } => "conflict",
         OutcomeUnknown { .. } => "outcome unknown",
-        ReadOnly { .. } => "read only",
         RetriesExhausted { .. } => "retries exhausted",
-        Timeout { .. } => "timeout",
-        Unavailable { .. } => "unavailable",
+        Fault(fault) => of_fault(fault),
         AfterBeyondHead { .. } | PastReplaced { .. } => PAST_IS_LOST,
         _ => panic!("a caller was told: {error:?}"),
+    }
+}
+
+fn of_fault(fault: &Fault) -> &'static str {
+    match fault {
+        Fault::ReadOnly(_) => "read only",
+        Fault::TimedOut { .. } => "timeout",
+        Fault::Unreachable(_) => "unavailable",
+        _ => panic!("a caller was told: {fault:?}"),
     }
 }
 
@@ -38,13 +44,11 @@ pub(super) fn of_enrollment(error: &EnrollmentError) -> &'static str {
 }
 
 pub(super) fn of_messages(error: &MessageError) -> &'static str {
-    use MessageError::{OutcomeUnknown, ReadOnly, Timeout, Unavailable, WrongExpectedVersion};
+    use MessageError::{Fault, OutcomeUnknown, WrongExpectedVersion};
     match error {
         WrongExpectedVersion { .. } => "message: wrong version",
         OutcomeUnknown { .. } => "message: outcome unknown",
-        ReadOnly { .. } => "message: read only",
-        Timeout { .. } => "message: timeout",
-        Unavailable { .. } => "message: unavailable",
+        Fault(fault) => of_fault(fault),
         _ => panic!("a caller was told: {error:?}"),
     }
 }

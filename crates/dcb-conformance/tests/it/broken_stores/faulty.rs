@@ -88,9 +88,11 @@ impl Faulty {
     async fn submit_under_lock(&self, append: Append) -> Result<Appended, Error> {
         let limit = Duration::from_secs(1);
         let locked = tokio::time::timeout(limit, self.appending.lock()).await;
-        let _appending = locked.map_err(|_| Error::Timeout {
-            operation: "append",
-            limit,
+        let _appending = locked.map_err(|_| {
+            Error::Fault(dcb_core::Fault::TimedOut {
+                operation: "append",
+                limit,
+            })
         })?;
         // About as long as a round trip to a database.
         tokio::time::sleep(Duration::from_micros(50)).await;

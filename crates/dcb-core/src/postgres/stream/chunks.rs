@@ -7,7 +7,7 @@ use std::time::Duration;
 use tokio::sync::{mpsc, watch};
 use tokio::time::timeout;
 
-use crate::{Bookmark, Error, SequencedEvent};
+use crate::{Bookmark, Error, Fault, SequencedEvent};
 
 /// A chunk ends with the event that makes it reach this size, or when no row has arrived yet. A
 /// stream holds at most three chunks.
@@ -58,7 +58,7 @@ impl Chunks {
     /// The first chunk.
     pub(super) async fn next(&mut self) -> Result<Chunk, Error> {
         let next = poll_fn(|cx| self.poll_next(cx)).await;
-        next.unwrap_or(Err(Error::Closed))
+        next.unwrap_or(Err(Fault::Closed.into()))
     }
 
     pub(super) fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Chunk, Error>>> {
@@ -70,7 +70,7 @@ impl Chunks {
         if received.is_pending() {
             self.asks.send_replace(self.received + 1);
         }
-        let chunk = ready!(received).unwrap_or(Err(Error::Closed));
+        let chunk = ready!(received).unwrap_or(Err(Fault::Closed.into()));
         self.received += 1;
         self.ended = chunk.as_ref().map_or(true, |chunk| chunk.is_last);
         Poll::Ready(Some(chunk))

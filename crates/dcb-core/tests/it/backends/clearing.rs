@@ -4,7 +4,9 @@ use std::collections::HashMap;
 
 use conformance_suite::effort;
 use dcb_conformance::CALLERS;
-use dcb_core::{Append, Command, Error, Position, Query, ReadOptions, SubscribeOptions, Tracking};
+use dcb_core::{
+    Append, Command, Error, Fault, Position, Query, ReadOptions, SubscribeOptions, Tracking,
+};
 use tokio::sync::watch;
 use uuid::Uuid;
 
@@ -37,7 +39,10 @@ async fn clear_empties_the_log_and_restarts_positions<S: SharedStore>() {
     store.clear().await.unwrap();
     assert_eq!(head(&store).await, 0);
     store.close().await;
-    assert!(matches!(store.clear().await, Err(Error::Closed)));
+    assert!(matches!(
+        store.clear().await,
+        Err(Error::Fault(Fault::Closed))
+    ));
 }
 
 async fn after_from_before_clear_is_refused<S: SharedStore>() {

@@ -1,7 +1,7 @@
 //! Import of the tables of the Go library go-crablet.
 
 use dcb_core::postgres::{GoImported, GoLog};
-use dcb_core::{Error, EventStore, MemoryStore};
+use dcb_core::{Error, EventStore, Fault, MemoryStore};
 use local_postgres::Database;
 use sqlx::postgres::PgConnection;
 use sqlx::{Connection as _, Executor as _};
@@ -165,7 +165,7 @@ async fn database_without_the_table_is_refused() {
     let database = server().await.create_database("go").await.unwrap();
     let log = GoLog::new(database.url());
     let refused = log.import(&MemoryStore::new(), |_| ()).await;
-    let Err(Error::SchemaMismatch { differences, .. }) = refused else {
+    let Err(Error::Fault(Fault::SchemaChanged { differences, .. })) = refused else {
         panic!("{refused:?}");
     };
     assert_eq!(differences.len(), 6, "{differences:?}");

@@ -5,7 +5,7 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use dcb_core::{Append, Error, Event, EventStore as _};
+use dcb_core::{Append, Error, Event, EventStore as _, Fault};
 use local_postgres::Durability;
 
 use crate::support::events::{head, tagged, unless};
@@ -13,7 +13,7 @@ use crate::support::postgres::sql::Sql;
 use crate::support::postgres::{connect, fresh_log, log_on, private_server};
 
 fn assert_full<T: std::fmt::Debug>(answer: Result<T, Error>) {
-    let Err(full @ Error::DiskFull { .. }) = answer else {
+    let Err(full @ Error::Fault(Fault::DiskFull(_))) = answer else {
         panic!("{answer:?}");
     };
     assert!(full.is_transient());

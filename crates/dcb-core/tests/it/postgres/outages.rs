@@ -3,7 +3,9 @@
 use std::time::{Duration, Instant};
 
 use dcb_core::postgres::{Config, ConnectError, ConnectErrorKind, PostgresStore};
-use dcb_core::{DecisionModel, Error, Event, EventStore as _, Projector, Query, ReadOptions};
+use dcb_core::{
+    DecisionModel, Error, Event, EventStore as _, Fault, Projector, Query, ReadOptions,
+};
 use local_postgres::{Durability, LocalPostgres, SessionProxy};
 use tokio::time::{sleep, timeout};
 
@@ -17,9 +19,10 @@ const TIMEOUT: Duration = Duration::from_secs(60);
 
 /// The cause that an error carries.
 fn cause(failed: &Error) -> &ConnectError {
-    let Error::Unavailable { source } = failed else {
+    let Error::Fault(Fault::Unreachable(reason)) = failed else {
         panic!("{failed:?}");
     };
+    let source = std::error::Error::source(reason).expect("a source");
     source.downcast_ref().expect("a cause")
 }
 
@@ -57,7 +60,10 @@ async fn read_that_waits_for_a_new_connection_times_out() {
     observer.number(&lost).await;
     for read in reads {
         let failed = timeout(TIMEOUT, read).await.unwrap().unwrap().unwrap_err();
-        assert!(matches!(failed, Error::Timeout { .. }), "{failed}");
+        assert!(
+            matches!(failed, Error::Fault(Fault::TimedOut { .. })),
+            "{failed}"
+        );
     }
     locker.run("COMMIT").await;
 }
@@ -128,7 +134,7 @@ async fn assert_each_call_keeps_its_limit(log: &Config, store: &PostgresStore) {
     soon(store.append(tagged("a"))).await;
     let mut next = soon(store.append(tagged("a"))).await;
     // It may have waited behind the first one.
-    if matches!(next, Error::Timeout { .. }) {
+    if matches!(next, Error::Fault(Fault::TimedOut { .. })) {
         next = soon(store.append(tagged("a"))).await;
     }
     assert!(expected.contains(&cause(&next).kind()), "{next}");
@@ -186,10 +192,10 @@ async fn append_of_a_decision_keeps_the_limit_of_the_decision() {
     assert!(
         matches!(
             failed,
-            Error::Timeout {
+            Error::Fault(Fault::TimedOut {
                 operation: "decide",
                 limit: LIMIT
-            }
+            })
         ),
         "{failed}"
     );
@@ -232,11 +238,11 @@ fn guarded(server: &LocalPostgres, password: &str) -> Config {
 }
 
 fn assert_refused_for_good(failed: &Error, expected: &str) {
-    let Error::Database { code, message } = failed else {
+    let Error::Fault(Fault::Refused(reason)) = failed else {
         panic!("{failed:?}");
     };
-    assert_eq!(code.as_deref(), Some(expected), "{failed}");
-    assert!(message.contains("127.0.0.1:"), "{failed}");
+    assert_eq!(reason.code(), Some(expected), "{failed}");
+    assert!(reason.message().contains("127.0.0.1:"), "{failed}");
     assert!(!failed.is_transient(), "{failed}");
 }
 
@@ -256,7 +262,7 @@ async fn wrong_password_or_role_or_database_is_told_at_once() {
     let mut encrypted = log_on(url);
     encrypted.url = format!("{url}?sslmode=require");
     let unencrypted = soon(PostgresStore::connect(encrypted)).await;
-    assert!(matches!(&unencrypted, Error::Database { .. }) && !unencrypted.is_transient());
+    assert!(matches!(&unencrypted, Error::Fault(Fault::Refused(_))) && !unencrypted.is_transient());
     // The password changes while the store is open.
     store.append(tagged("a")).await.unwrap();
     store.head().await.unwrap();

@@ -7,7 +7,7 @@ use crate::support::postgres::sql::Sql;
 use crate::support::postgres::{connect, log_on, private_server};
 use dcb_core::postgres::{Config, PostgresStore};
 use dcb_core::{
-    AppendCondition, Bookmark, Error, EventStore as _, Query, ReadOptions, SubscribeOptions,
+    AppendCondition, Bookmark, Error, EventStore as _, Fault, Query, ReadOptions, SubscribeOptions,
 };
 use local_postgres::{Durability, LocalPostgres};
 use tokio::sync::{Mutex, MutexGuard, OnceCell};
@@ -89,10 +89,10 @@ async fn reads_use_the_replica_and_wait_for_writes() {
     assert!(
         matches!(
             waited,
-            Error::Timeout {
+            Error::Fault(Fault::TimedOut {
                 operation: "wait",
                 ..
-            }
+            })
         ),
         "{waited:?}"
     );

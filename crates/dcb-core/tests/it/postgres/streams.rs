@@ -104,7 +104,10 @@ async fn close_does_not_wait_for_an_unfinished_stream() {
         ends = Some(event);
     }
     assert!(
-        matches!(ends, Some(Err(dcb_core::Error::Closed))),
+        matches!(
+            ends,
+            Some(Err(dcb_core::Error::Fault(dcb_core::Fault::Closed)))
+        ),
         "{ends:?}"
     );
 }

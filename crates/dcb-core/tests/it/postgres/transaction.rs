@@ -183,7 +183,7 @@ async fn stricter_isolation_is_refused() {
         .submit_in(&mut transaction, Append::new(tagged("a")))
         .await;
     assert!(
-        matches!(&refused, Err(Error::Database { code: Some(code), .. }) if **code == *"25000"),
+        matches!(&refused, Err(Error::Fault(fault)) if fault.code() == Some("25000")),
         "{refused:?}"
     );
     transaction.rollback().await.unwrap();

@@ -5,8 +5,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use dcb_core::{
-    Bookmark, Error, EventBatch, EventStore, EventStream, Events, MemoryStore, ProjectionRunner,
-    Query, ReadModel, ReadOptions, SubscribeOptions,
+    Bookmark, Error, EventBatch, EventStore, EventStream, Events, Fault, MemoryStore,
+    ProjectionRunner, Query, ReadModel, ReadOptions, Reason, SubscribeOptions,
 };
 use store_meter::testing::Log;
 use tokio::time::sleep;
@@ -66,9 +66,7 @@ impl EventStore for Unplugged {
 }
 
 fn unplugged() -> Error {
-    Error::Unavailable {
-        source: Arc::new(std::io::Error::other("unplugged")),
-    }
+    Error::Fault(Fault::Unreachable(Reason::new("unplugged")))
 }
 
 impl ReadModel for Checkpoint {

@@ -8,7 +8,7 @@ use std::time::Duration;
 use conformance_suite::effort;
 use dcb_core::sqlite::{Config, Handler, SqliteReadModel, SqliteStore, Transaction};
 use dcb_core::{
-    Error, EventStore as _, HandlerError, Position, ProjectionRunner, SequencedEvent,
+    Error, EventStore as _, Fault, HandlerError, Position, ProjectionRunner, SequencedEvent,
     SubscribeOptions,
 };
 use rusqlite::Connection;
@@ -121,7 +121,7 @@ fn configuration_for_reads_is_refused_and_nothing_written() {
         let config = Config::file(file).read_only();
         let refused = SqliteReadModel::new(config, "seen", Seen { fails_at: None });
         assert!(
-            matches!(&refused, Err(Error::ReadOnlyFile { path, .. }) if path == file),
+            matches!(&refused, Err(Error::Fault(Fault::ReadOnlyFile { path, .. })) if path == file),
             "{refused:?}"
         );
     }
@@ -174,7 +174,7 @@ async fn removed_file_of_a_read_model_is_noticed() {
     append_pairs(&store, 3).await;
     let refused = runner.catch_up().await;
     assert!(
-        matches!(&refused, Err(Error::FileMoved { path }) if *path == file),
+        matches!(&refused, Err(Error::Fault(Fault::FileMoved { path })) if *path == file),
         "{refused:?}"
     );
     store.close().await;

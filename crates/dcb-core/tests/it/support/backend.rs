@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use dcb_core::postgres::{Config, PostgresStore};
 use dcb_core::sqlite::SqliteStore;
-use dcb_core::{Append, Appended, Error, EventStore};
+use dcb_core::{Append, Appended, Error, EventStore, Fault};
 use serde::{Deserialize, Serialize};
 use tokio::task::JoinHandle;
 
@@ -111,7 +111,7 @@ impl SharedStore for PostgresStore {
     }
 
     fn is_trigger_error(error: &Error) -> bool {
-        matches!(error, Error::Database { code: Some(code), .. } if &**code == "22023")
+        matches!(error, Error::Fault(fault) if fault.code() == Some("22023"))
     }
 }
 
@@ -157,6 +157,6 @@ impl SharedStore for SqliteStore {
     }
 
     fn is_trigger_error(error: &Error) -> bool {
-        matches!(error, Error::Database { message, .. } if message.contains("refused by a trigger"))
+        matches!(error, Error::Fault(Fault::Refused(reason)) if reason.message().contains("refused by a trigger"))
     }
 }

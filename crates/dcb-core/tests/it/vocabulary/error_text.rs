@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use dcb_core::{Error, Event, Position, Problem};
+use dcb_core::{Error, Event, Fault, Position, Problem, Reason};
 use uuid::Uuid;
 
 fn at(number: u64) -> Position {
@@ -78,47 +78,43 @@ fn error_messages_match_the_golden_file() {
             attempts: 10,
             position: at(12),
         },
-        Error::Timeout {
+        Error::Fault(Fault::TimedOut {
             operation: "append",
             limit: Duration::from_secs(5),
-        },
+        }),
         Error::OutcomeUnknown { ids: vec![id] },
         Error::OutcomeUnknown { ids: Vec::new() },
-        Error::Closed,
-        Error::Unavailable {
-            source: text("connection refused"),
-        },
-        Error::ReadOnly {
-            message: "cannot execute INSERT in a read-only transaction".into(),
-        },
-        Error::FeatureDisabled { feature: "sqlite" },
-        Error::SchemaMismatch {
+        Error::Fault(Fault::Closed),
+        Error::Fault(Fault::Unreachable(Reason::new("connection refused"))),
+        Error::Fault(Fault::ReadOnly(Reason::new(
+            "cannot execute INSERT in a read-only transaction",
+        ))),
+        Error::Fault(Fault::FeatureDisabled { feature: "sqlite" }),
+        Error::Fault(Fault::SchemaChanged {
             schema: "dcb".to_owned(),
             differences: vec![
                 "no table events".to_owned(),
                 "no index event_tags".to_owned(),
             ],
-        },
-        Error::DiskFull {
-            message: "database or disk is full".into(),
-        },
-        Error::FileMoved {
+        }),
+        Error::Fault(Fault::DiskFull(Reason::new("database or disk is full"))),
+        Error::Fault(Fault::FileMoved {
             path: "log.db".into(),
-        },
-        Error::ReadOnlyFile {
+        }),
+        Error::Fault(Fault::ReadOnlyFile {
             path: "log.db".into(),
             reason: "the system allows only reads of the file".into(),
-        },
+        }),
         Error::KeysMissing {
             log: "dcb".to_owned(),
             missing: "the event at position 1 has no keys in dcb.event_tag".to_owned(),
             remedy: "dcb_core::postgres::rebuild_keys",
         },
-        Error::SchemaTooNew {
+        Error::Fault(Fault::SchemaTooNew {
             schema: "dcb".to_owned(),
             found: 3,
             supported: 2,
-        },
+        }),
         Error::Json {
             source: text("expected value"),
         },
@@ -146,15 +142,9 @@ fn error_messages_match_the_golden_file() {
         Error::Io {
             source: Arc::new(std::io::Error::other("disk full")),
         },
-        Error::Database {
-            code: Some("53100".into()),
-            message: "disk full".into(),
-        },
-        Error::Database {
-            code: None,
-            message: "protocol error".into(),
-        },
-        Error::Panicked,
+        Error::Fault(Fault::Refused(Reason::new("disk full").with_code("53100"))),
+        Error::Fault(Fault::Refused(Reason::new("protocol error"))),
+        Error::Fault(Fault::Panicked),
     ];
     let messages: Vec<String> = errors
         .iter()

@@ -9,7 +9,7 @@ use crate::postgres::config::Config;
 use crate::postgres::error::error;
 use crate::postgres::execute::execute;
 use crate::postgres::{installation, schema};
-use crate::{Error, NamespaceName, Namespaces as _};
+use crate::{Error, Fault, NamespaceName, Namespaces as _};
 
 impl Shared {
     pub(super) async fn prepare(&self) -> Result<(), Error> {
@@ -75,9 +75,7 @@ impl PostgresNamespaces {
         let mut connection = config.administrator::<Error>().await?;
         if !table_exists(&mut connection).await? {
             let lacks = "table message_store_namespaces.namespace is missing".to_owned();
-            return Err(Error::SchemaMismatch {
-                differences: vec![lacks],
-            });
+            return Err(Fault::schema_changed("message_store_namespaces", vec![lacks]).into());
         }
         let mut config = config;
         config.replica_url = None;
@@ -85,7 +83,9 @@ impl PostgresNamespaces {
         let mut differences = Vec::new();
         for schema in namespaces.schemas().await? {
             match installation::check(&mut connection, &schema).await {
-                Err(Error::SchemaMismatch { differences: some }) => differences.extend(
+                Err(Error::Fault(Fault::SchemaChanged {
+                    differences: some, ..
+                })) => differences.extend(
                     some.into_iter()
                         .map(|one| format!("schema {}: {one}", schema.name())),
                 ),
@@ -95,7 +95,7 @@ impl PostgresNamespaces {
         namespaces.close().await;
         match differences.is_empty() {
             true => Ok(()),
-            false => Err(Error::SchemaMismatch { differences }),
+            false => Err(Fault::schema_changed("message_store_namespaces", differences).into()),
         }
     }
 }

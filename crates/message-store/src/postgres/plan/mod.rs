@@ -7,7 +7,7 @@
 use std::collections::{HashMap, HashSet};
 
 use super::request::{Request, Verdict};
-use crate::{Error, ExpectedVersion, GlobalPosition, Position, StreamWrite, Written};
+use crate::{Error, ExpectedVersion, Fault, GlobalPosition, Position, StreamWrite, Written};
 
 /// Why the server rejected a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -142,7 +142,7 @@ impl Judge {
                 let mut writes = request.writes.iter().zip(before);
                 let conflict = writes.find_map(|(write, version)| conflict(write, version));
                 // The server found a conflict that its own versions don't show: a bug.
-                Verdict::Done(Err(conflict.unwrap_or(Error::Panicked)))
+                Verdict::Done(Err(conflict.unwrap_or(Error::Fault(Fault::Panicked))))
             }
         }
     }

@@ -13,7 +13,7 @@ use std::time::Duration;
 use conformance_suite::effort;
 use local_postgres::Options;
 use message_store::postgres::{Config, PostgresStore};
-use message_store::{Error, ExpectedVersion, Message, MessageStore, Position, Written};
+use message_store::{Error, ExpectedVersion, Fault, Message, MessageStore, Position, Written};
 use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::{JoinHandle, JoinSet};
@@ -240,7 +240,10 @@ async fn one_lost_connection_discards_the_others() {
     )
     .await;
     let first = store.delete_checkpoint("mailer").await;
-    assert!(matches!(first, Err(Error::Unavailable { .. })), "{first:?}");
+    assert!(
+        matches!(first, Err(Error::Fault(Fault::Unreachable(_)))),
+        "{first:?}"
+    );
     assert!(!store.delete_checkpoint("mailer").await.unwrap());
     store.close().await;
 }
@@ -346,7 +349,8 @@ async fn writes_continue_after_second_connection_loss() {
         matches!(first, Err(Error::OutcomeUnknown { .. })),
         "{first:?}"
     );
-    let is_unavailable = async || matches!(write(2).await, Err(Error::Unavailable { .. }));
+    let is_unavailable =
+        async || matches!(write(2).await, Err(Error::Fault(Fault::Unreachable(_))));
     wait_until("the store stops asking for the outcome", is_unavailable).await;
     proxy.set(Faults::CutAt("pg_terminate_backend"));
     assert!(is_unavailable().await);

@@ -1,13 +1,13 @@
 //! A server whose disk is full.
 
-use message_store::{Error, ExpectedVersion, MessageStore as _};
+use message_store::{Error, ExpectedVersion, Fault, MessageStore as _};
 
 use crate::support::messages;
 use crate::support::postgres::sql::Sql;
 use crate::support::postgres::{fresh_store, message, stream_name, whole_stream, write};
 
 fn assert_full<T: std::fmt::Debug>(answer: Result<T, Error>) {
-    let Err(full @ Error::DiskFull { .. }) = answer else {
+    let Err(full @ Error::Fault(Fault::DiskFull(_))) = answer else {
         panic!("{answer:?}");
     };
     assert!(full.is_transient());

@@ -3,7 +3,7 @@
 use message_store::postgres::{
     Config, PostgresNamespaces, PostgresStore, check_schema, install_schema, schema_sql,
 };
-use message_store::{Error, MessageStore, NamespaceName, Namespaces};
+use message_store::{Error, Fault, MessageStore, NamespaceName, Namespaces};
 
 use crate::support::postgres::sql::Sql;
 use crate::support::postgres::{
@@ -14,7 +14,7 @@ use crate::support::postgres::{
 async fn differences(config: &Config) -> Vec<String> {
     match check_schema(config).await {
         Ok(()) => Vec::new(),
-        Err(Error::SchemaMismatch { differences }) => differences,
+        Err(Error::Fault(Fault::SchemaChanged { differences, .. })) => differences,
         Err(failed) => panic!("{failed:?}"),
     }
 }
@@ -45,7 +45,10 @@ async fn check_names_differences_and_changes_nothing() {
         .await;
     let newer = check_schema(&config).await;
     assert!(
-        matches!(newer, Err(Error::SchemaTooNew { found: 7, .. })),
+        matches!(
+            newer,
+            Err(Error::Fault(Fault::SchemaTooNew { found: 7, .. }))
+        ),
         "{newer:?}"
     );
 }
@@ -112,7 +115,7 @@ async fn schemas_of_namespaces_are_installed_and_checked() {
     let config = Config::new(database.url()).interface_namespace(main.clone());
     let check = async || match PostgresNamespaces::check_schemas(config.clone()).await {
         Ok(()) => Vec::new(),
-        Err(Error::SchemaMismatch { differences }) => differences,
+        Err(Error::Fault(Fault::SchemaChanged { differences, .. })) => differences,
         Err(failed) => panic!("{failed:?}"),
     };
     assert_eq!(

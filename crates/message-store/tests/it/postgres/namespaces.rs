@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use conformance_suite::effort;
 use message_store::postgres::{Config, PostgresNamespaces, PostgresStore};
-use message_store::{Error, MessageStore, NamespaceName, Namespaces};
+use message_store::{Error, Fault, MessageStore, NamespaceName, Namespaces};
 
 use crate::namespaces;
 use crate::support::postgres::sql::Sql;
@@ -62,7 +62,10 @@ async fn names_that_differ_in_punctuation_stay_distinct() {
         .collect();
     assert_eq!(listed, sorted);
     assert_eq!(namespaces.delete(&namespace(NAMES[3])).await.unwrap(), 4);
-    assert!(matches!(stores[3].head().await, Err(Error::Closed)));
+    assert!(matches!(
+        stores[3].head().await,
+        Err(Error::Fault(Fault::Closed))
+    ));
     assert!(matches!(
         namespaces.open(&namespace(NAMES[3])).await,
         Err(Error::NamespaceNotFound { .. })
@@ -84,7 +87,10 @@ async fn namespace_recreated_by_other_process_is_reopened() {
     assert_eq!(other.delete(&namespace("one")).await.unwrap(), 1);
     let opened = first.open(&namespace("one")).await;
     assert!(matches!(opened, Err(Error::NamespaceNotFound { .. })));
-    assert!(matches!(before.head().await, Err(Error::Closed)));
+    assert!(matches!(
+        before.head().await,
+        Err(Error::Fault(Fault::Closed))
+    ));
 
     other.create(&namespace("one"), None).await.unwrap();
     let after = first.open(&namespace("one")).await.unwrap();
@@ -248,7 +254,10 @@ async fn interface_namespace_is_in_schema_of_message_db() {
     assert_eq!(other.delete(&main).await.unwrap(), 2);
     other.create(&main, None).await.unwrap();
     let again = first.open(&main).await.unwrap();
-    assert!(matches!(store.head().await, Err(Error::Closed)));
+    assert!(matches!(
+        store.head().await,
+        Err(Error::Fault(Fault::Closed))
+    ));
     assert_eq!(whole_category(&again, "").await.len(), 0);
     let mut client = Sql::as_message_store(database.url()).await;
     assert_eq!(client.write("a-1").await, 0);

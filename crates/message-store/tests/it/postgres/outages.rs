@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use local_postgres::{Durability, LocalPostgres, Options, SessionProxy};
 use message_store::postgres::{Config, ConnectError, ConnectErrorKind, PostgresStore};
 use message_store::{
-    Category, CategoryRead, Error, ExpectedVersion, MessageStore as _, StreamRead, Written,
+    Category, CategoryRead, Error, ExpectedVersion, Fault, MessageStore as _, StreamRead, Written,
 };
 use tokio::time::{sleep, timeout};
 
@@ -19,9 +19,10 @@ const TIMEOUT: Duration = Duration::from_secs(60);
 
 /// The cause that an error carries.
 fn cause(failed: &Error) -> &ConnectError {
-    let Error::Unavailable { source } = failed else {
+    let Error::Fault(Fault::Unreachable(reason)) = failed else {
         panic!("{failed:?}");
     };
+    let source = std::error::Error::source(reason).expect("a source");
     source.downcast_ref().expect("a cause")
 }
 
@@ -59,7 +60,10 @@ async fn read_that_waits_for_a_new_connection_times_out() {
     observer.number(&lost).await;
     for read in reads {
         let failed = timeout(TIMEOUT, read).await.unwrap().unwrap().unwrap_err();
-        assert!(matches!(failed, Error::Timeout { .. }), "{failed}");
+        assert!(
+            matches!(failed, Error::Fault(Fault::TimedOut { .. })),
+            "{failed}"
+        );
     }
     locker.run("COMMIT").await;
 }
@@ -138,7 +142,7 @@ async fn assert_each_call_keeps_its_limit(config: &Config, store: &PostgresStore
     soon(write_one(store)).await;
     let mut next = soon(write_one(store)).await;
     // It may have waited behind the first one.
-    if matches!(next, Error::Timeout { .. }) {
+    if matches!(next, Error::Fault(Fault::TimedOut { .. })) {
         next = soon(write_one(store)).await;
     }
     assert!(expected.contains(&cause(&next).kind()), "{next}");
@@ -214,11 +218,11 @@ async fn guarded_server() -> LocalPostgres {
 }
 
 fn assert_refused_for_good(failed: &Error, expected: &str) {
-    let Error::Database { code, message } = failed else {
+    let Error::Fault(Fault::Refused(reason)) = failed else {
         panic!("{failed:?}");
     };
-    assert_eq!(code.as_deref(), Some(expected), "{failed}");
-    assert!(message.contains("127.0.0.1:"), "{failed}");
+    assert_eq!(reason.code(), Some(expected), "{failed}");
+    assert!(reason.message().contains("127.0.0.1:"), "{failed}");
     assert!(!failed.is_transient(), "{failed}");
 }
 
@@ -237,7 +241,7 @@ async fn wrong_password_or_role_or_database_is_told_at_once() {
     assert_refused_for_good(&soon(PostgresStore::connect(database)).await, "3D000");
     let encrypted = Config::new(format!("{url}?sslmode=require"));
     let unencrypted = soon(PostgresStore::connect(encrypted)).await;
-    assert!(matches!(&unencrypted, Error::Database { .. }) && !unencrypted.is_transient());
+    assert!(matches!(&unencrypted, Error::Fault(Fault::Refused(_))) && !unencrypted.is_transient());
     // The password changes while the store is open.
     write_one(&store).await.unwrap();
     store.head().await.unwrap();

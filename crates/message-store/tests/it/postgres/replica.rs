@@ -9,8 +9,8 @@ use std::time::Duration;
 use local_postgres::{Durability, LocalPostgres, Options};
 use message_store::postgres::{Config, PostgresStore};
 use message_store::{
-    Bookmark, CategoryRead, ConsumerGroup, Error, ExpectedVersion, GlobalPosition, MessageRunner,
-    MessageStore, Start, SubscribeOptions,
+    Bookmark, CategoryRead, ConsumerGroup, Error, ExpectedVersion, Fault, GlobalPosition,
+    MessageRunner, MessageStore, Start, SubscribeOptions,
 };
 use sqlx::Connection as _;
 
@@ -136,10 +136,10 @@ async fn wait_for_position_makes_it_readable_on_replica() {
     assert!(
         matches!(
             behind,
-            Err(Error::Timeout {
+            Err(Error::Fault(Fault::TimedOut {
                 operation: "read",
                 ..
-            })
+            }))
         ),
         "{behind:?}"
     );

@@ -2,7 +2,7 @@
 
 use local_postgres::{Durability, Options};
 use message_store::postgres::{Config, PostgresStore, check_schema};
-use message_store::{Category, CategoryRead, Error, GlobalPosition, MessageStore, Position};
+use message_store::{Category, CategoryRead, Error, Fault, GlobalPosition, MessageStore, Position};
 
 use crate::support::postgres::sql::Sql;
 use crate::support::postgres::{
@@ -63,10 +63,11 @@ async fn login_without_rights_learns_which_it_needs() {
         let name = format!("{prefix}_{}", database.name());
         let url = login(database.url(), &name, options).await;
         let refused = PostgresStore::connect(Config::new(url)).await;
-        let Err(Error::Database { code, message }) = refused else {
+        let Err(Error::Fault(Fault::Refused(reason))) = refused else {
             panic!("{refused:?}");
         };
-        assert_eq!(code.as_deref(), Some("42501"));
+        assert_eq!(reason.code(), Some("42501"));
+        let message = reason.message();
         assert!(message.starts_with("permission denied"), "{message}");
         let needs = "SELECT on message_store.migration";
         assert!(message.contains(needs), "{message}");
@@ -90,7 +91,7 @@ async fn missing_role_of_message_db_is_made_and_granted() {
     sql.run("DROP OWNED BY message_store; DROP ROLE message_store")
         .await;
     let lacks = check_schema(&config).await;
-    let Err(Error::SchemaMismatch { differences }) = lacks else {
+    let Err(Error::Fault(Fault::SchemaChanged { differences, .. })) = lacks else {
         panic!("{lacks:?}");
     };
     assert_eq!(

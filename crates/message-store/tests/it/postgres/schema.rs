@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use message_store::postgres::{Config, PostgresNamespaces, PostgresStore};
-use message_store::{Error, ExpectedVersion, MessageStore};
+use message_store::{Error, ExpectedVersion, Fault, MessageStore};
 
 use crate::support::postgres::sql::Sql;
 use crate::support::postgres::{
@@ -65,7 +65,9 @@ async fn schema_differences_are_named() {
         store.close().await;
         Sql::connect(database.url()).await.run(change).await;
         match PostgresStore::connect(Config::new(database.url())).await {
-            Err(Error::SchemaMismatch { differences }) => assert_eq!(differences, [difference]),
+            Err(Error::Fault(Fault::SchemaChanged { differences, .. })) => {
+                assert_eq!(differences, [difference])
+            }
             other => panic!("{change}: {other:?}"),
         }
     }
@@ -122,10 +124,11 @@ async fn newer_schema_is_refused() {
     assert!(
         matches!(
             refused,
-            Err(Error::SchemaTooNew {
+            Err(Error::Fault(Fault::SchemaTooNew {
                 found: 7,
-                supported: 3
-            })
+                supported: 3,
+                ..
+            }))
         ),
         "{refused:?}"
     );
@@ -146,7 +149,7 @@ async fn database_with_another_encoding_is_refused() {
         let of_store = PostgresStore::connect(config.clone()).await.map(drop);
         let of_namespaces = PostgresNamespaces::connect(config).await.map(drop);
         for refused in [of_store, of_namespaces] {
-            let Err(failed @ Error::Database { code: None, .. }) = refused else {
+            let Err(failed @ Error::Fault(Fault::Refused(_))) = refused else {
                 panic!("{encoding}: {refused:?}");
             };
             assert!(!failed.is_transient());
@@ -238,10 +241,10 @@ async fn write_without_lock_times_out_and_writes_nothing() {
     assert!(
         matches!(
             refused,
-            Err(Error::Timeout {
+            Err(Error::Fault(Fault::TimedOut {
                 operation: "write",
                 ..
-            })
+            }))
         ),
         "{refused:?}"
     );

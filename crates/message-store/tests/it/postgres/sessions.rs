@@ -3,7 +3,9 @@
 
 use local_postgres::{Database, PgBouncer, SessionProxy};
 use message_store::postgres::{Config, PostgresStore};
-use message_store::{Error, ExpectedVersion, GlobalPosition, MessageStore as _, Position, Written};
+use message_store::{
+    Error, ExpectedVersion, Fault, GlobalPosition, MessageStore as _, Position, Written,
+};
 
 use crate::support::postgres::sql::Sql;
 use crate::support::postgres::{
@@ -40,7 +42,7 @@ async fn try_write(store: &PostgresStore, number: u64) -> Result<Written, Error>
 }
 
 fn assert_read_only<T: std::fmt::Debug>(answer: Result<T, Error>) {
-    let Err(refused @ Error::ReadOnly { .. }) = answer else {
+    let Err(refused @ Error::Fault(Fault::ReadOnly(_))) = answer else {
         panic!("answered {answer:?}");
     };
     assert!(refused.is_transient());
@@ -88,7 +90,9 @@ async fn writes_behind_pooler_succeed_after_server_was_read_only() {
     write(&store, "account-1", 1).await;
     make_read_only(&mut sql, &database).await;
     // The pooler finds out one by one that its sessions were ended.
-    while let answer @ (Ok(_) | Err(Error::Unavailable { .. })) = try_write(&store, 2).await {
+    while let answer @ (Ok(_) | Err(Error::Fault(Fault::Unreachable(_)))) =
+        try_write(&store, 2).await
+    {
         assert!(answer.is_err(), "{answer:?}");
     }
     assert_read_only(try_write(&store, 2).await);

@@ -5,7 +5,7 @@ use std::time::Duration;
 use local_postgres::Database;
 use message_store::postgres::{Config, PostgresStore};
 use message_store::{
-    Error, ExpectedVersion, MessageStore as _, Position, StreamWrite, write_until_known,
+    Error, ExpectedVersion, Fault, MessageStore as _, Position, StreamWrite, write_until_known,
 };
 
 use super::crash::{Faults, Proxy};
@@ -48,7 +48,7 @@ async fn write_is_stored_once_after_server_was_away() {
         let any = ExpectedVersion::Any;
         let stream = stream_name("c-1");
         let written = store.write_message(&stream, message(9), any).await;
-        matches!(written, Err(Error::Unavailable { .. }))
+        matches!(written, Err(Error::Fault(Fault::Unreachable(_))))
     };
     wait_until("the first try has failed", is_away).await;
     assert!(!writing.is_finished());
@@ -106,6 +106,9 @@ async fn refusal_after_unknown_try_is_returned() {
     assert!(whole_category(&other, "a").await.is_empty());
     store.close().await;
     let closed = write_until_known(&store, two_writes(), LIMIT).await;
-    assert!(matches!(closed, Err(Error::Closed)), "{closed:?}");
+    assert!(
+        matches!(closed, Err(Error::Fault(Fault::Closed))),
+        "{closed:?}"
+    );
     other.close().await;
 }

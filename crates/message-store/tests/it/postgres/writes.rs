@@ -5,7 +5,7 @@ use std::time::Duration;
 use conformance_suite::effort;
 use message_store::postgres::Config;
 use message_store::{
-    Error, ExpectedVersion, Message, MessageStore, Position, Problem, StreamWrite,
+    Error, ExpectedVersion, Fault, Message, MessageStore, Position, Problem, StreamWrite,
 };
 use uuid::Uuid;
 
@@ -214,7 +214,7 @@ async fn write_that_violates_added_constraint_fails_alone() {
         let written = caller.await.unwrap();
         match number {
             17 => assert!(
-                matches!(&written, Err(Error::Database { code: Some(code), .. }) if **code == *"23514"),
+                matches!(&written, Err(Error::Fault(fault)) if fault.code() == Some("23514")),
                 "{written:?}"
             ),
             _ => drop(written.unwrap()),
@@ -273,8 +273,11 @@ async fn stats_count_both_write_queues() {
     store.close().await;
     let name = stream_name("a-1");
     let closed = store.write_message(&name, message(1), ExpectedVersion::Any);
-    assert!(matches!(closed.await, Err(Error::Closed)));
-    assert!(matches!(store.head().await, Err(Error::Closed)));
+    assert!(matches!(closed.await, Err(Error::Fault(Fault::Closed))));
+    assert!(matches!(
+        store.head().await,
+        Err(Error::Fault(Fault::Closed))
+    ));
 }
 
 /// `Duration::MAX` is longer than a clock can count, and longer than the server supports.
@@ -330,10 +333,10 @@ async fn write_behind_a_held_lock_times_out_with_nothing_written() {
             let told = write.await.unwrap();
             let is_timeout = matches!(
                 told,
-                Err(Error::Timeout {
+                Err(Error::Fault(Fault::TimedOut {
                     operation: "write",
                     limit: LIMIT
-                })
+                }))
             );
             assert!(is_timeout, "{told:?}");
         }

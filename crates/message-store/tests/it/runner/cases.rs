@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use message_store::{
-    Category, ConsumerGroup, Error, ExpectedVersion, Failure, GlobalPosition, Message,
+    Category, ConsumerGroup, Error, ExpectedVersion, Failure, Fault, GlobalPosition, Message,
     MessageRunner, MessageStore, RecordedMessage,
 };
 use serde_json::Value;
@@ -367,7 +367,10 @@ pub(super) async fn closed_store_ends_the_run(store: impl MessageStore + Clone +
         .await
         .expect("the run ends")
         .unwrap();
-    assert!(matches!(ended, Err(Error::Closed)), "{ended:?}");
+    assert!(
+        matches!(ended, Err(Error::Fault(Fault::Closed))),
+        "{ended:?}"
+    );
 }
 
 /// The store has lost all messages.

@@ -1,9 +1,8 @@
 //! The kinds of failures, as `?` chooses them.
 
 use std::fmt;
-use std::sync::Arc;
 
-use message_store::{Category, Error, Failure, MessageRunner, RecordedMessage};
+use message_store::{Category, Error, Failure, Fault, MessageRunner, Reason, RecordedMessage};
 
 use super::support::in_memory;
 
@@ -29,15 +28,13 @@ fn is_outage(failure: &Failure) -> bool {
 
 #[test]
 fn errors_of_a_store_that_may_pass_are_outages() {
-    let unavailable = Error::Unavailable {
-        source: Arc::new(std::io::Error::other("refused")),
-    };
+    let unavailable = Error::Fault(Fault::Unreachable(Reason::new("refused")));
     let unknown = Error::OutcomeUnknown { ids: Vec::new() };
-    for error in [unavailable, unknown, Error::Closed] {
+    for error in [unavailable, unknown, Error::Fault(Fault::Closed)] {
         assert!(is_outage(&error.clone().into()), "{error:?}");
         assert!(is_outage(&Wrapped(error.clone()).into()), "{error:?}");
     }
-    assert!(!is_outage(&Error::Panicked.into()));
+    assert!(!is_outage(&Error::Fault(Fault::Panicked).into()));
     assert!(!is_outage(
         &std::io::Error::other("no such customer").into()
     ));

@@ -1,7 +1,7 @@
 use std::time::Duration;
 
 use message_store::sqlite::{BlockingSqliteStore, Config, SqliteStore};
-use message_store::{Error, ExpectedVersion, MessageStore, Position};
+use message_store::{Error, ExpectedVersion, Fault, MessageStore, Position};
 use rusqlite::Connection;
 
 use crate::support::sqlite::{all, message, open, stream_name};
@@ -24,10 +24,10 @@ fn write_waits_for_foreign_lock_until_timeout() {
     assert!(
         matches!(
             refused,
-            Err(Error::Timeout {
+            Err(Error::Fault(Fault::TimedOut {
                 operation: "write",
                 ..
-            })
+            }))
         ),
         "{refused:?}"
     );
@@ -66,10 +66,10 @@ async fn nothing_is_written_of_callers_whose_time_ends_before_their_commit_begin
         assert!(
             matches!(
                 refused,
-                Err(Error::Timeout {
+                Err(Error::Fault(Fault::TimedOut {
                     operation: "write",
                     ..
-                })
+                }))
             ),
             "{refused:?}"
         );

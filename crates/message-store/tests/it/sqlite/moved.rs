@@ -3,12 +3,12 @@
 use std::fs;
 
 use message_store::sqlite::{BlockingSqliteStore, SqliteStore};
-use message_store::{Error, ExpectedVersion, MessageStore as _, Position};
+use message_store::{Error, ExpectedVersion, Fault, MessageStore as _, Position};
 
 use crate::support::sqlite::{message, open, stream_name};
 
 fn is_moved<T>(called: &Result<T, Error>) -> bool {
-    matches!(called, Err(error @ Error::FileMoved { .. }) if !error.is_transient())
+    matches!(called, Err(error @ Error::Fault(Fault::FileMoved { .. })) if !error.is_transient())
 }
 
 async fn assert_notices(store: &BlockingSqliteStore) {

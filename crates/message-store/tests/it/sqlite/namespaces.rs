@@ -3,7 +3,9 @@ use std::path::Path;
 
 use conformance_suite::effort;
 use message_store::sqlite::{Config, SqliteNamespaces};
-use message_store::{Error, ExpectedVersion, MessageStore, NamespaceName, Namespaces, StoreInfo};
+use message_store::{
+    Error, ExpectedVersion, Fault, MessageStore, NamespaceName, Namespaces, StoreInfo,
+};
 use tokio::task::JoinSet;
 
 use crate::namespaces;
@@ -166,7 +168,10 @@ async fn deleting_namespace_keeps_others() {
         }
         let open = namespaces.open(&namespace("a")).await.unwrap();
         assert_eq!(namespaces.delete(&namespace("a")).await.unwrap(), 3);
-        assert!(matches!(open.head().await, Err(Error::Closed)));
+        assert!(matches!(
+            open.head().await,
+            Err(Error::Fault(Fault::Closed))
+        ));
         for absent in [
             namespaces.delete(&namespace("a")).await.err(),
             namespaces.open(&namespace("a")).await.err(),

@@ -7,14 +7,15 @@ use message_store::sqlite::{
     BlockingSqliteStore, Config, SqliteNamespaces, SqliteStore, rebuild_columns,
 };
 use message_store::{
-    Error, ExpectedVersion, GlobalPosition, MessageStore as _, NamespaceName, Namespaces as _,
+    Error, ExpectedVersion, Fault, GlobalPosition, MessageStore as _, NamespaceName,
+    Namespaces as _,
 };
 
 use crate::support::read_only::ReadOnly;
 use crate::support::sqlite::{all, message, open, stream_name, write};
 
 fn is_read_only<T>(called: &Result<T, Error>) -> bool {
-    matches!(called, Err(error @ Error::ReadOnlyFile { .. }) if !error.is_transient())
+    matches!(called, Err(error @ Error::Fault(Fault::ReadOnlyFile { .. })) if !error.is_transient())
 }
 
 fn open_to_read(path: &Path) -> Result<BlockingSqliteStore, Error> {

@@ -1,8 +1,8 @@
 use std::sync::Barrier;
 
 use conformance_suite::effort;
-use message_store::Error;
 use message_store::sqlite::{BlockingSqliteStore, Config};
+use message_store::{Error, Fault};
 use rusqlite::Connection;
 
 use crate::support::sqlite::open;
@@ -24,7 +24,7 @@ fn changed_schema_objects_are_named() {
                   CREATE INDEX messages_id ON messages (id);";
     other.execute_batch(change).unwrap();
     match refused(&path) {
-        Error::SchemaMismatch { differences } => {
+        Error::Fault(Fault::SchemaChanged { differences, .. }) => {
             assert_eq!(
                 differences,
                 ["messages_id differs", "messages_category is missing"]
@@ -43,10 +43,11 @@ fn newer_schema_is_refused() {
     other.pragma_update(None, "user_version", 99).unwrap();
     assert!(matches!(
         refused(&path),
-        Error::SchemaTooNew {
+        Error::Fault(Fault::SchemaTooNew {
             found: 99,
-            supported: 2
-        }
+            supported: 2,
+            ..
+        })
     ));
 }
 
@@ -73,7 +74,10 @@ fn file_of_other_application_is_not_changed() {
     let other = Connection::open(&path).unwrap();
     other.execute_batch("CREATE TABLE messages (a)").unwrap();
     let before = std::fs::read(&path).unwrap();
-    assert!(matches!(refused(&path), Error::SchemaMismatch { .. }));
+    assert!(matches!(
+        refused(&path),
+        Error::Fault(Fault::SchemaChanged { .. })
+    ));
     assert_eq!(std::fs::read(&path).unwrap(), before);
     let text = folder.path().join("text");
     std::fs::write(
@@ -82,7 +86,7 @@ fn file_of_other_application_is_not_changed() {
     )
     .unwrap();
     let refused = refused(&text);
-    assert!(matches!(refused, Error::SchemaMismatch { .. }));
+    assert!(matches!(refused, Error::Fault(Fault::SchemaChanged { .. })));
     assert!(!refused.is_transient(), "a retry can never succeed");
 }
 
@@ -91,6 +95,6 @@ fn missing_folder_is_unavailable() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("none").join("messages.sqlite");
     let refused = refused(&path);
-    assert!(matches!(refused, Error::Unavailable { .. }));
+    assert!(matches!(refused, Error::Fault(Fault::Unreachable(_))));
     assert!(refused.is_transient(), "a retry may succeed");
 }

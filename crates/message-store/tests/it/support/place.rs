@@ -161,7 +161,7 @@ pub(crate) async fn running<S: MessageStore + Clone + 'static>(
             loop {
                 match runner.run().await {
                     // In the moment of the restore there is no database. A service starts again.
-                    Err(Error::Database { code, .. }) if code.as_deref() == Some("3D000") => {}
+                    Err(Error::Fault(fault)) if fault.code() == Some("3D000") => {}
                     Err(end) => return end,
                 }
             }

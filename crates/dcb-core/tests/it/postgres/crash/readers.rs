@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use conformance_suite::effort;
 use dcb_core::postgres::PostgresStore;
-use dcb_core::{Error, EventStore as _, Projector, Query};
+use dcb_core::{Error, EventStore as _, Fault, Projector, Query};
 use local_postgres::Durability;
 
 use crate::support::events::{tag, tagged, whole_log};
@@ -59,7 +59,10 @@ async fn calls_while_the_server_is_down_fail_in_time() {
     server.kill_hard().unwrap();
     let head = store.head().await;
     assert!(
-        matches!(head, Err(Error::Unavailable { .. } | Error::Timeout { .. })),
+        matches!(
+            head,
+            Err(Error::Fault(Fault::Unreachable(_)) | Error::Fault(Fault::TimedOut { .. }))
+        ),
         "{head:?}"
     );
     let first = store.append(tagged("a")).await;
@@ -68,7 +71,10 @@ async fn calls_while_the_server_is_down_fail_in_time() {
         "{first:?}"
     );
     let next = store.append(tagged("a")).await;
-    assert!(matches!(next, Err(Error::Unavailable { .. })), "{next:?}");
+    assert!(
+        matches!(next, Err(Error::Fault(Fault::Unreachable(_)))),
+        "{next:?}"
+    );
     server.restart().await.unwrap();
     assert_all_read(&store, 1).await;
     store.append(tagged("a")).await.unwrap();

@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use dcb_core::postgres::{Config, PostgresStore};
-use dcb_core::{Append, Command, Error, EventStore as _, Query, ReadOptions};
+use dcb_core::{Append, Command, Error, EventStore as _, Fault, Query, ReadOptions};
 use local_postgres::{Database, PgBouncer, SessionProxy};
 use sqlx::{Connection as _, PgConnection};
 
@@ -44,7 +44,7 @@ async fn make_writable(sql: &mut Sql, database: &Database) {
 }
 
 fn assert_read_only<T: std::fmt::Debug>(answer: Result<T, Error>) {
-    let Err(refused @ Error::ReadOnly { .. }) = answer else {
+    let Err(refused @ Error::Fault(Fault::ReadOnly(_))) = answer else {
         panic!("answered {answer:?}");
     };
     assert!(refused.is_transient());
@@ -107,7 +107,7 @@ async fn appends_behind_pooler_succeed_after_server_was_read_only() {
     // The pooler finds out one by one that its sessions were ended.
     let refused = loop {
         match store.append(tagged("b")).await {
-            Err(Error::ReadOnly { .. }) => break store.append(tagged("b")).await,
+            Err(Error::Fault(Fault::ReadOnly(_))) => break store.append(tagged("b")).await,
             Ok(appended) => panic!("appended {appended:?}"),
             Err(error) => assert!(error.is_transient(), "{error}"),
         }
@@ -200,7 +200,7 @@ async fn taken_statement_name_costs_one_append_and_no_read() {
     };
     let first = append().await;
     assert!(
-        matches!(&first, Err(Error::Unavailable { .. })),
+        matches!(&first, Err(Error::Fault(Fault::Unreachable(_)))),
         "{first:?}"
     );
     let next = append().await.expect("another session");
@@ -306,7 +306,7 @@ async fn appends_succeed_after_right_is_given_back() {
     sql.run(&format!("REVOKE {right} FROM \"{role}\"")).await;
     let refused = store.append(tagged("a")).await;
     assert!(
-        matches!(&refused, Err(Error::Database { code: Some(code), .. }) if **code == *"42501"),
+        matches!(&refused, Err(Error::Fault(fault)) if fault.code() == Some("42501")),
         "{refused:?}"
     );
     sql.run(&format!("GRANT {right} TO \"{role}\"")).await;

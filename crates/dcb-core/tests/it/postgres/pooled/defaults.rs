@@ -1,7 +1,7 @@
 //! PgBouncer with its defaults, and a store that does not know about it.
 
-use dcb_core::Error;
 use dcb_core::postgres::PostgresStore;
+use dcb_core::{Error, Fault};
 
 use super::PooledDatabase;
 
@@ -16,7 +16,10 @@ async fn pooler_without_transaction_pooling_is_named_and_not_transient() {
     log.transaction_pooling = false;
     let refused = PostgresStore::connect(log).await.unwrap_err();
     assert!(!refused.is_transient(), "{refused:?}");
-    assert!(matches!(refused, Error::Database { .. }), "{refused:?}");
+    assert!(
+        matches!(refused, Error::Fault(Fault::Refused(_))),
+        "{refused:?}"
+    );
     let text = refused.to_string();
     for named in [
         "extra_float_digits",

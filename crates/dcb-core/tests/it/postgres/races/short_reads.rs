@@ -8,7 +8,7 @@ use std::task::Poll;
 use std::time::{Duration, Instant};
 
 use dcb_core::postgres::{Config, PostgresStore};
-use dcb_core::{Bookmark, Error, Event, EventStore as _, Query, ReadOptions};
+use dcb_core::{Bookmark, Error, Event, EventStore as _, Fault, Query, ReadOptions};
 use futures_util::future::{join, join_all, join3};
 use tokio::time::{sleep, timeout};
 
@@ -429,7 +429,10 @@ async fn waiting_reads_of_a_silent_server_time_out() {
         .map(|(query, options)| store.query(query, *options));
     for answer in join_all(answers).await {
         let error = answer.unwrap_err();
-        assert!(matches!(error, Error::Timeout { .. }), "{error}");
+        assert!(
+            matches!(error, Error::Fault(Fault::TimedOut { .. })),
+            "{error}"
+        );
     }
     let statements = store.stats().reads - before;
     assert!(statements as usize <= reads.len(), "no read is sent twice");
@@ -460,7 +463,7 @@ async fn waiting_reads_end_when_the_store_is_closed() {
     locker.run("COMMIT").await;
     for done in join_all(asked).await {
         if let Err(error) = done.unwrap() {
-            assert!(matches!(error, Error::Closed), "{error}");
+            assert!(matches!(error, Error::Fault(Fault::Closed)), "{error}");
         }
     }
     closing.await.unwrap();
@@ -508,10 +511,16 @@ async fn read_without_a_connection_times_out() {
     let behind = store.query(&query, options);
     let answer = timeout(Duration::from_secs(60), behind).await;
     let error = answer.expect("the read ends").unwrap_err();
-    assert!(matches!(error, Error::Timeout { .. }), "{error}");
+    assert!(
+        matches!(error, Error::Fault(Fault::TimedOut { .. })),
+        "{error}"
+    );
     for held in [unpolled.await, blocked.await] {
         let error = held.unwrap_err();
-        assert!(matches!(error, Error::Timeout { .. }), "{error}");
+        assert!(
+            matches!(error, Error::Fault(Fault::TimedOut { .. })),
+            "{error}"
+        );
     }
     locker.run("COMMIT").await;
     assert_eq!(
@@ -550,7 +559,10 @@ async fn read_that_joins_later_waits_no_longer_than_its_own_time() {
     let ((answer, waited), first, long) = join3(later, first, join_all(long)).await;
     for answer in long.into_iter().chain([first, answer]) {
         let error = answer.unwrap_err();
-        assert!(matches!(error, Error::Timeout { .. }), "{error}");
+        assert!(
+            matches!(error, Error::Fault(Fault::TimedOut { .. })),
+            "{error}"
+        );
     }
     assert!(waited < LIMIT * 3 / 2, "{waited:?}");
     locker.run("COMMIT").await;

@@ -1,7 +1,7 @@
 //! Installing the schema, and refusing bad settings.
 
 use dcb_core::postgres::{Config, GoLog, PostgresStore};
-use dcb_core::{Error, EventStore as _, Problem};
+use dcb_core::{Error, EventStore as _, Fault, Problem};
 
 use crate::support::events::{head, tagged, unless};
 use crate::support::postgres::sql::Sql;
@@ -89,7 +89,7 @@ async fn database_with_another_encoding_is_refused() {
         ))
         .await;
         let refused = PostgresStore::connect(Config::new(format!("{server}/{name}"))).await;
-        let Err(failed @ Error::Database { code: None, .. }) = refused else {
+        let Err(failed @ Error::Fault(Fault::Refused(_))) = refused else {
             panic!("{encoding}: {refused:?}");
         };
         assert!(!failed.is_transient());
@@ -115,11 +115,11 @@ async fn newer_schema_version_is_refused() {
     sql.run(&newer).await;
     sql.close().await;
     let refused = PostgresStore::connect(log.clone()).await.unwrap_err();
-    let Error::SchemaTooNew {
+    let Error::Fault(Fault::SchemaTooNew {
         schema,
         found: 999,
         supported,
-    } = &refused
+    }) = &refused
     else {
         panic!("{refused}");
     };
@@ -207,7 +207,10 @@ async fn closed_port_is_unavailable() {
         "postgres://nobody@127.0.0.1:{port}/nothing"
     )));
     let refused = refused.await.unwrap_err();
-    assert!(matches!(refused, Error::Unavailable { .. }), "{refused:?}");
+    assert!(
+        matches!(refused, Error::Fault(Fault::Unreachable(_))),
+        "{refused:?}"
+    );
 }
 
 /// The error carries the server's code and is not [`Error::Unavailable`].
@@ -218,7 +221,7 @@ async fn missing_database_is_a_database_error() {
     let refused = PostgresStore::connect(Config::new(format!("{server}/not_there")));
     let refused = refused.await.unwrap_err();
     assert!(
-        matches!(&refused, Error::Database { code: Some(code), .. } if &**code == "3D000"),
+        matches!(&refused, Error::Fault(fault) if fault.code() == Some("3D000")),
         "{refused:?}"
     );
 }

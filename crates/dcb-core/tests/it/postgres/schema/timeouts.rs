@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use dcb_core::postgres::PostgresStore;
-use dcb_core::{Appended, Error, EventStore as _, Query, ReadOptions};
+use dcb_core::{Appended, Error, EventStore as _, Fault, Query, ReadOptions};
 use futures_util::future::join;
 use tokio::task::JoinHandle;
 
@@ -33,10 +33,10 @@ async fn queued_append_is_withdrawn_on_timeout() {
     let mut withdrawn = 0;
     for queued in queued {
         match queued.await.unwrap() {
-            Err(Error::Timeout {
+            Err(Error::Fault(Fault::TimedOut {
                 operation: "append",
                 limit: SHORT,
-            }) => withdrawn += 1,
+            })) => withdrawn += 1,
             // The append was sent before it timed out.
             Err(Error::OutcomeUnknown { .. }) => {}
             other => panic!("{other:?}"),
@@ -47,7 +47,7 @@ async fn queued_append_is_withdrawn_on_timeout() {
     assert!(
         matches!(
             in_flight,
-            Err(Error::Timeout { .. } | Error::OutcomeUnknown { .. })
+            Err(Error::Fault(Fault::TimedOut { .. }) | Error::OutcomeUnknown { .. })
         ),
         "{in_flight:?}"
     );
@@ -79,10 +79,10 @@ async fn append_behind_a_held_lock_times_out_with_nothing_written() {
             let told = append.await.unwrap();
             let is_timeout = matches!(
                 told,
-                Err(Error::Timeout {
+                Err(Error::Fault(Fault::TimedOut {
                     operation: "append",
                     limit: LIMIT
-                })
+                }))
             );
             assert!(is_timeout, "{told:?}");
         }
@@ -105,7 +105,10 @@ async fn append_that_was_given_little_time_does_not_shorten_the_next() {
     lock.wait_for_a_waiter().await;
     let second = append(&store, "second");
     for told in [first.await.unwrap(), second.await.unwrap()] {
-        assert!(matches!(told, Err(Error::Timeout { .. })), "{told:?}");
+        assert!(
+            matches!(told, Err(Error::Fault(Fault::TimedOut { .. }))),
+            "{told:?}"
+        );
     }
     let third = append(&store, "third");
     lock.wait_for_a_waiter().await;
@@ -147,7 +150,7 @@ async fn append_with_unknown_outcome_can_be_repeated() {
     assert!(
         matches!(
             first,
-            Err(Error::Timeout { .. } | Error::OutcomeUnknown { .. })
+            Err(Error::Fault(Fault::TimedOut { .. }) | Error::OutcomeUnknown { .. })
         ),
         "{first:?}"
     );
@@ -175,10 +178,10 @@ async fn blocked_read_times_out() {
     let is_timeout = |error: &Error| {
         matches!(
             error,
-            Error::Timeout {
+            Error::Fault(Fault::TimedOut {
                 operation: "read",
                 limit: SHORT
-            }
+            })
         )
     };
     let query = store.query(&Query::all(), ReadOptions::new()).await;
@@ -215,10 +218,10 @@ async fn read_without_a_free_connection_times_out() {
         assert!(
             matches!(
                 error,
-                Error::Timeout {
+                Error::Fault(Fault::TimedOut {
                     operation: "read",
                     ..
-                }
+                })
             ),
             "{error:?}"
         );

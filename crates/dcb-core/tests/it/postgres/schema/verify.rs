@@ -1,7 +1,7 @@
 //! Connecting names the differences from the schema that was installed.
 
 use dcb_core::postgres::{PostgresStore, check_schema};
-use dcb_core::{Error, EventStore as _};
+use dcb_core::{Error, EventStore as _, Fault};
 
 use crate::support::postgres::sql::Sql;
 use crate::support::postgres::{connect, fresh_log};
@@ -19,10 +19,10 @@ async fn differences_after(change: &str) -> Vec<String> {
             store.close().await;
             Vec::new()
         }
-        Err(Error::SchemaMismatch {
+        Err(Error::Fault(Fault::SchemaChanged {
             schema,
             differences,
-        }) => {
+        })) => {
             assert_eq!(schema, log.schema);
             differences
         }
@@ -116,7 +116,7 @@ async fn check_names_an_added_index_that_is_invalid() {
     ))
     .await;
     match check_schema(&log).await {
-        Err(Error::SchemaMismatch { differences, .. }) => assert_eq!(
+        Err(Error::Fault(Fault::SchemaChanged { differences, .. })) => assert_eq!(
             differences,
             ["index event_type_position_ccnew is invalid: reindex or drop it"]
         ),
@@ -215,7 +215,7 @@ async fn role_without_the_right_to_create_compares_too() {
         .await;
     let refused = PostgresStore::connect(other).await;
     assert!(
-        matches!(&refused, Err(Error::SchemaMismatch { .. })),
+        matches!(&refused, Err(Error::Fault(Fault::SchemaChanged { .. }))),
         "{refused:?}"
     );
     sql.run(&format!("DROP OWNED BY {role}; DROP ROLE {role}"))

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use conformance_suite::effort;
 use dcb_core::postgres::PostgresStore;
-use dcb_core::{Error, EventStore as _, Query, SequencedEvent, SubscribeOptions};
+use dcb_core::{Error, EventStore as _, Fault, Query, SequencedEvent, SubscribeOptions};
 use local_postgres::Durability;
 use tokio::task::JoinHandle;
 use tokio::time::sleep;
@@ -160,7 +160,7 @@ async fn stopped_server_shows_as_an_outage() {
     wait_until("the outage shows", async || {
         matches!(
             progress.outage(),
-            Some(Error::Unavailable { .. } | Error::Timeout { .. })
+            Some(Error::Fault(Fault::Unreachable(_)) | Error::Fault(Fault::TimedOut { .. }))
         )
     })
     .await;
@@ -210,6 +210,9 @@ async fn closed_store_ends_the_subscription() {
     sleep(Duration::from_millis(20)).await;
     store.close().await;
     let (ended, is_over) = waiting.await.unwrap();
-    assert!(matches!(ended, Some(Err(Error::Closed))), "{ended:?}");
+    assert!(
+        matches!(ended, Some(Err(Error::Fault(Fault::Closed)))),
+        "{ended:?}"
+    );
     assert!(is_over);
 }

@@ -7,7 +7,7 @@ use std::thread;
 
 use conformance_suite::effort;
 use dcb_core::sqlite::{BlockingSqliteStore, Config};
-use dcb_core::{Bookmark, Error, Position, Query, ReadOptions};
+use dcb_core::{Bookmark, Error, Fault, Position, Query, ReadOptions};
 use rusqlite::Connection;
 use tempfile::TempDir;
 
@@ -144,7 +144,10 @@ fn failed_batch_leaves_no_keys() {
         let (refused, taken) = (format!("refused:{round}"), format!("taken:{round}"));
         let events = [tagged(&refused), event("Poison", &[&refused])];
         let failed = stores[0].append(events).unwrap_err();
-        assert!(matches!(failed, Error::Database { .. }), "{failed:?}");
+        assert!(
+            matches!(failed, Error::Fault(Fault::Refused(_))),
+            "{failed:?}"
+        );
         stores[0]
             .append_if(tagged(&taken), unless(&refused))
             .unwrap();

@@ -3,7 +3,7 @@
 use std::fs;
 
 use dcb_core::sqlite::{Config, SqliteStore};
-use dcb_core::{Error, EventStore as _};
+use dcb_core::{Error, EventStore as _, Fault};
 
 use crate::support::events::{head, read, tag, tagged, whole_log};
 use crate::support::sqlite::files::foreign;
@@ -59,7 +59,10 @@ async fn backup_never_replaces_a_file() {
     let names = fs::read_dir(log.path().parent().unwrap()).unwrap();
     assert_eq!(names.count(), 2, "only the log and the other file");
     let refused = store.backup(log.path().with_extension("late")).await;
-    assert!(matches!(refused, Err(Error::Closed)), "{refused:?}");
+    assert!(
+        matches!(refused, Err(Error::Fault(Fault::Closed))),
+        "{refused:?}"
+    );
 }
 
 /// The connection that made the copy goes back to those for reads, which refuse to write.

@@ -3,7 +3,7 @@
 use std::pin::pin;
 
 use dcb_core::sqlite::{Config, SqliteStore};
-use dcb_core::{Append, Error, EventStore as _, Query, ReadOptions};
+use dcb_core::{Append, Error, EventStore as _, Fault, Query, ReadOptions};
 
 use crate::support::backend::begin;
 use crate::support::events::{head, tagged};
@@ -26,7 +26,7 @@ async fn close_finishes_queued_appends() {
         () = std::future::ready(()) => {}
     }
     let late = store.append(tagged("late")).await;
-    assert!(matches!(late, Err(Error::Closed)), "{late:?}");
+    assert!(matches!(late, Err(Error::Fault(Fault::Closed))), "{late:?}");
     lock.release();
     closing.await;
     for append in appends {
@@ -44,19 +44,37 @@ async fn assert_calls_after_close_are_refused(store: SqliteStore) {
     store.close().await;
     clone.close().await;
     let append = clone.append(tagged("a")).await;
-    assert!(matches!(append, Err(Error::Closed)), "{append:?}");
+    assert!(
+        matches!(append, Err(Error::Fault(Fault::Closed))),
+        "{append:?}"
+    );
     let append = clone.blocking().append(tagged("a"));
-    assert!(matches!(append, Err(Error::Closed)), "{append:?}");
+    assert!(
+        matches!(append, Err(Error::Fault(Fault::Closed))),
+        "{append:?}"
+    );
     let query = clone.query(&Query::all(), ReadOptions::new()).await;
-    assert!(matches!(query, Err(Error::Closed)), "{query:?}");
+    assert!(
+        matches!(query, Err(Error::Fault(Fault::Closed))),
+        "{query:?}"
+    );
     let stream = clone.query_stream(&Query::all(), ReadOptions::new()).await;
-    assert!(matches!(stream, Err(Error::Closed)), "{stream:?}");
+    assert!(
+        matches!(stream, Err(Error::Fault(Fault::Closed))),
+        "{stream:?}"
+    );
     let count = clone.count(&Query::all()).await;
-    assert!(matches!(count, Err(Error::Closed)), "{count:?}");
+    assert!(
+        matches!(count, Err(Error::Fault(Fault::Closed))),
+        "{count:?}"
+    );
     let head = clone.head().await;
-    assert!(matches!(head, Err(Error::Closed)), "{head:?}");
+    assert!(matches!(head, Err(Error::Fault(Fault::Closed))), "{head:?}");
     let health = clone.health().await;
-    assert!(matches!(health, Err(Error::Closed)), "{health:?}");
+    assert!(
+        matches!(health, Err(Error::Fault(Fault::Closed))),
+        "{health:?}"
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 
 use dcb_core::sqlite::{SqliteStore, check_keys, rebuild_keys};
-use dcb_core::{Error, EventStore as _, KeyCheck};
+use dcb_core::{Error, EventStore as _, Fault, KeyCheck};
 
 use crate::support::events::{at, event, head, positions, read, tag, tagged, unless};
 use crate::support::sqlite::files::{LogLock, foreign};
@@ -173,10 +173,10 @@ async fn rebuild_waits_for_the_lock_within_its_time() {
     assert!(
         matches!(
             rebuilt,
-            Err(Error::Timeout {
+            Err(Error::Fault(Fault::TimedOut {
                 operation: "rebuild_keys",
                 ..
-            })
+            }))
         ),
         "{rebuilt:?}"
     );

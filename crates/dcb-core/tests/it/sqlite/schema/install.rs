@@ -3,7 +3,7 @@
 use std::fs;
 
 use dcb_core::sqlite::{Config, SqliteStore};
-use dcb_core::{Error, EventStore as _};
+use dcb_core::{Error, EventStore as _, Fault};
 
 use crate::support::events::{head, tagged};
 use crate::support::sqlite::files::foreign;
@@ -94,14 +94,20 @@ async fn path_that_is_no_database_is_refused() {
     .unwrap();
     let missing = folder.path().join("missing").join("log.db");
     let refused = SqliteStore::open(Config::file(&text)).await.unwrap_err();
-    assert!(matches!(refused, Error::Database { .. }), "{refused:?}");
+    assert!(
+        matches!(refused, Error::Fault(Fault::Refused(_))),
+        "{refused:?}"
+    );
     assert!(
         !refused.is_transient(),
         "the file will never become a database"
     );
     for path in [missing, folder.path().to_owned()] {
         let refused = SqliteStore::open(Config::file(&path)).await.unwrap_err();
-        assert!(matches!(refused, Error::Unavailable { .. }), "{refused:?}");
+        assert!(
+            matches!(refused, Error::Fault(Fault::Unreachable(_))),
+            "{refused:?}"
+        );
         assert!(refused.is_transient());
     }
 }

@@ -4,13 +4,13 @@ use std::fs;
 use std::path::Path;
 
 use dcb_core::sqlite::SqliteStore;
-use dcb_core::{Error, EventStore as _, Query, ReadOptions};
+use dcb_core::{Error, EventStore as _, Fault, Query, ReadOptions};
 
 use crate::support::events::{head, tagged};
 use crate::support::sqlite::{connect, fresh_log, log_at};
 
 fn is_moved<T>(called: &Result<T, Error>) -> bool {
-    matches!(called, Err(error @ Error::FileMoved { .. }) if !error.is_transient())
+    matches!(called, Err(error @ Error::Fault(Fault::FileMoved { .. })) if !error.is_transient())
 }
 
 async fn assert_notices(store: &SqliteStore) {

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use dcb_core::sqlite::{Config, SqliteStore, rebuild_keys};
-use dcb_core::{Error, EventStore as _};
+use dcb_core::{Error, EventStore as _, Fault};
 
 use crate::support::events::{head, read, tag, tagged, unless, whole_log};
 use crate::support::sqlite::files::{foreign, write_ahead_log};
@@ -12,7 +12,7 @@ use crate::support::sqlite::read_only::ReadOnly;
 use crate::support::sqlite::{connect, fresh_log, log_at};
 
 fn is_read_only<T>(called: &Result<T, Error>) -> bool {
-    matches!(called, Err(error @ Error::ReadOnlyFile { .. }) if !error.is_transient())
+    matches!(called, Err(error @ Error::Fault(Fault::ReadOnlyFile { .. })) if !error.is_transient())
 }
 
 async fn open_to_read(path: &Path) -> Result<SqliteStore, Error> {
@@ -156,12 +156,12 @@ async fn file_without_log_is_refused_for_reads() {
         .unwrap();
     let opened = open_to_read(&other.path()).await;
     assert!(
-        matches!(&opened, Err(Error::SchemaMismatch { .. })),
+        matches!(&opened, Err(Error::Fault(Fault::SchemaChanged { .. }))),
         "{opened:?}"
     );
     let absent = open_to_read(&folder.path().join("absent.db")).await;
     assert!(
-        matches!(&absent, Err(Error::Unavailable { .. })),
+        matches!(&absent, Err(Error::Fault(Fault::Unreachable(_)))),
         "{absent:?}"
     );
     let in_memory = SqliteStore::open(Config::memory().read_only()).await;

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use dcb_core::{Append, Error, EventStore as _};
+use dcb_core::{Append, Error, EventStore as _, Fault};
 
 use crate::support::backend::begin;
 use crate::support::events::{head, read, tag, tagged};
@@ -15,10 +15,10 @@ const SHORT: Duration = Duration::from_millis(500);
 fn is_timeout(error: &Error) -> bool {
     matches!(
         error,
-        Error::Timeout {
+        Error::Fault(Fault::TimedOut {
             operation: "append",
             limit: SHORT
-        }
+        })
     )
 }
 
@@ -109,7 +109,7 @@ async fn batch_leaves_out_withdrawn_append() {
     for given_up in [first, second] {
         let given_up = given_up.await.unwrap();
         assert!(
-            matches!(given_up, Err(Error::Timeout { .. })),
+            matches!(given_up, Err(Error::Fault(Fault::TimedOut { .. }))),
             "{given_up:?}"
         );
     }

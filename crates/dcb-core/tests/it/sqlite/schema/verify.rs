@@ -1,7 +1,7 @@
 //! Opening a file whose schema or rows were changed.
 
 use dcb_core::sqlite::SqliteStore;
-use dcb_core::{Error, EventStore as _};
+use dcb_core::{Error, EventStore as _, Fault};
 
 use crate::support::events::tagged;
 use crate::support::sqlite::files::foreign;
@@ -36,7 +36,7 @@ async fn open_names_each_schema_difference() {
         assert!(
             matches!(
                 &refused,
-                Error::SchemaMismatch { schema, differences }
+                Error::Fault(Fault::SchemaChanged { schema, differences })
                     if *schema == log.path().display().to_string() && *differences == [expected]
             ),
             "{refused:?}"
@@ -53,11 +53,11 @@ async fn newer_schema_version_is_refused() {
     assert!(
         matches!(
             refused,
-            Error::SchemaTooNew {
+            Error::Fault(Fault::SchemaTooNew {
                 found: 99,
                 supported: 1,
                 ..
-            }
+            })
         ),
         "{refused:?}"
     );
@@ -94,7 +94,7 @@ async fn malformed_stored_event_is_an_error() {
             .query(&dcb_core::Query::all(), Default::default())
             .await;
         assert!(
-            matches!(&read, Err(Error::Database { message, .. }) if message.ends_with("of a stored event is malformed")),
+            matches!(&read, Err(Error::Fault(Fault::Refused(reason))) if reason.message().ends_with("of a stored row is malformed")),
             "{change}: {read:?}"
         );
         store.close().await;

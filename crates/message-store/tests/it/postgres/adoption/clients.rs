@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use conformance_suite::effort_up_to;
 use message_store::postgres::{Config, PostgresStore};
-use message_store::{Error, ExpectedVersion, GlobalPosition, MessageStore};
+use message_store::{Error, ExpectedVersion, Fault, GlobalPosition, MessageStore};
 
 use super::{adopt, adopting, message_db, wait_for_waiters};
 use crate::support::postgres::sql::Sql;
@@ -171,10 +171,10 @@ async fn adoption_gives_up_behind_a_long_transaction() {
     assert!(
         matches!(
             failed,
-            Error::Timeout {
+            Error::Fault(Fault::TimedOut {
                 operation: "open",
                 ..
-            }
+            })
         ),
         "{failed:?}"
     );

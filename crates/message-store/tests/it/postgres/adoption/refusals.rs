@@ -1,7 +1,7 @@
 //! Adoptions that are refused or interrupted, which change nothing.
 
 use message_store::postgres::{Config, PostgresStore};
-use message_store::{Error, MessageStore};
+use message_store::{Error, Fault, MessageStore};
 
 use super::{adopt, adopting, message_db, wait_for_waiters};
 use crate::support::postgres::sql::Sql;
@@ -48,7 +48,7 @@ async fn differences(sql: &str) -> Vec<String> {
     let refused = PostgresStore::connect(adopting(&database)).await;
     assert_eq!(objects(&mut session).await, before);
     match refused {
-        Err(Error::SchemaMismatch { differences }) => differences,
+        Err(Error::Fault(Fault::SchemaChanged { differences, .. })) => differences,
         other => panic!("{other:?}"),
     }
 }
@@ -99,10 +99,11 @@ async fn login_that_does_not_own_message_db_is_refused() {
     let before = objects(&mut sql).await;
     let url = url_as(database.url(), "message_store");
     let refused = PostgresStore::connect(Config::new(url).adopt_message_db()).await;
-    let Err(Error::Database { code, message }) = refused else {
+    let Err(Error::Fault(Fault::Refused(reason))) = refused else {
         panic!("{refused:?}");
     };
-    assert_eq!(code.as_deref(), Some("42501"));
+    assert_eq!(reason.code(), Some("42501"));
+    let message = reason.message();
     assert!(
         message.ends_with("owns the objects of Message DB"),
         "{message}"
@@ -136,7 +137,10 @@ async fn interrupted_adoption_changes_nothing() {
     )
     .await;
     let ended = connecting.await.unwrap();
-    assert!(matches!(ended, Err(Error::Unavailable { .. })), "{ended:?}");
+    assert!(
+        matches!(ended, Err(Error::Fault(Fault::Unreachable(_)))),
+        "{ended:?}"
+    );
     assert_eq!(objects(&mut sql).await, before);
     assert_eq!(client.write("a-1").await, 1);
     client.run("COMMIT").await;

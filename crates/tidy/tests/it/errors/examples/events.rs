@@ -1,8 +1,7 @@
 use std::io;
 use std::sync::Arc;
-use std::time::Duration;
 
-use dcb_core::{Error, Position, Problem};
+use dcb_core::{Error, Fault, Position, Problem};
 use uuid::Uuid;
 
 use super::{Example, source};
@@ -71,52 +70,17 @@ fn outcomes() -> Vec<Error> {
 }
 
 fn failures() -> Vec<Error> {
-    vec![
-        Error::Timeout {
-            operation: "append",
-            limit: Duration::from_secs(5),
-        },
-        Error::OutcomeUnknown {
-            ids: vec![Uuid::from_u128(7)],
-        },
-        Error::Closed,
-        Error::FeatureDisabled { feature: "sqlite" },
-        Error::Unavailable {
-            source: source("connection refused"),
-        },
-        Error::ReadOnly {
-            message: "cannot execute INSERT in a read-only transaction".into(),
-        },
-        Error::DiskFull {
-            message: "database or disk is full".into(),
-        },
-    ]
+    vec![Error::OutcomeUnknown {
+        ids: vec![Uuid::from_u128(7)],
+    }]
 }
 
 fn of_the_file_or_schema() -> Vec<Error> {
-    vec![
-        Error::FileMoved {
-            path: "log.db".into(),
-        },
-        Error::ReadOnlyFile {
-            path: "log.db".into(),
-            reason: "the system allows only reads of the file".into(),
-        },
-        Error::SchemaMismatch {
-            schema: "dcb".to_owned(),
-            differences: vec!["table event is missing".to_owned()],
-        },
-        Error::KeysMissing {
-            log: "dcb".to_owned(),
-            missing: "the event at position 1 has no keys in dcb.event_tag".to_owned(),
-            remedy: "dcb_core::postgres::rebuild_keys",
-        },
-        Error::SchemaTooNew {
-            schema: "dcb".to_owned(),
-            found: 3,
-            supported: 2,
-        },
-    ]
+    vec![Error::KeysMissing {
+        log: "dcb".to_owned(),
+        missing: "the event at position 1 has no keys in dcb.event_tag".to_owned(),
+        remedy: "dcb_core::postgres::rebuild_keys",
+    }]
 }
 
 fn of_data() -> Vec<Error> {
@@ -148,17 +112,8 @@ fn of_data() -> Vec<Error> {
         Error::Io {
             source: Arc::new(io::Error::other("broken pipe")),
         },
-        database("55P03", "canceling statement due to lock timeout"),
-        database("42501", "permission denied for table event"),
-        Error::Panicked,
+        Error::Fault(Fault::Closed),
     ]
-}
-
-fn database(code: &str, message: &str) -> Error {
-    Error::Database {
-        code: Some(code.into()),
-        message: message.into(),
-    }
 }
 
 fn problems() -> [Problem; 8] {
@@ -185,28 +140,4 @@ fn problems() -> [Problem; 8] {
             reason: "no colon".to_owned(),
         },
     ]
-}
-
-/// Each SQLSTATE of these classes, and no other.
-#[test]
-fn sqlstates_of_conflicts_resources_and_interventions_are_transient() {
-    for (code, is_transient) in [
-        ("40001", true),
-        ("40P01", true),
-        ("53200", true),
-        ("53300", true),
-        ("57014", true),
-        ("55P03", true),
-        ("55006", false),
-        ("23505", false),
-        ("42P01", false),
-        ("XX000", false),
-    ] {
-        assert_eq!(database(code, "").is_transient(), is_transient, "{code}");
-        let message = message_store::Error::Database {
-            code: Some(code.into()),
-            message: "".into(),
-        };
-        assert_eq!(message.is_transient(), is_transient, "{code}");
-    }
 }

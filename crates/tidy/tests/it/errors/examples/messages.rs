@@ -1,8 +1,7 @@
 use std::io;
 use std::sync::Arc;
-use std::time::Duration;
 
-use message_store::{Error, ExpectedVersion, GlobalPosition, Position, Problem};
+use message_store::{Error, ExpectedVersion, Fault, GlobalPosition, Position, Problem};
 use uuid::Uuid;
 
 use super::{Example, source};
@@ -65,50 +64,19 @@ fn outcomes() -> Vec<Error> {
 }
 
 fn failures() -> Vec<Error> {
-    vec![
-        Error::Timeout {
-            operation: "write",
-            limit: Duration::from_secs(5),
-        },
-        Error::OutcomeUnknown {
-            ids: vec![Uuid::from_u128(7)],
-        },
-        Error::Closed,
-        Error::FeatureDisabled { feature: "sqlite" },
-        Error::Unavailable {
-            source: source("connection refused"),
-        },
-        Error::ReadOnly {
-            message: "cannot execute INSERT in a read-only transaction".into(),
-        },
-        Error::DiskFull {
-            message: "database or disk is full".into(),
-        },
-    ]
+    vec![Error::OutcomeUnknown {
+        ids: vec![Uuid::from_u128(7)],
+    }]
 }
 
 fn of_the_file_or_schema() -> Vec<Error> {
     vec![
-        Error::FileMoved {
-            path: "messages.db".into(),
-        },
-        Error::ReadOnlyFile {
-            path: "messages.db".into(),
-            reason: "the system allows only reads of the file".into(),
-        },
         Error::ColumnsDiffer {
             global_position: GlobalPosition::new(12),
             remedy: "message_store::sqlite::rebuild_columns",
         },
-        Error::SchemaMismatch {
-            differences: vec!["index messages_id is missing".to_owned()],
-        },
         Error::ForeignSchema {
             schema: "message_store".to_owned(),
-        },
-        Error::SchemaTooNew {
-            found: 3,
-            supported: 2,
         },
         Error::SequenceBehind {
             schema: "message_store".to_owned(),
@@ -119,17 +87,8 @@ fn of_the_file_or_schema() -> Vec<Error> {
         Error::Io {
             source: Arc::new(io::Error::other("broken pipe")),
         },
-        database("55P03", "canceling statement due to lock timeout"),
-        database("42501", "permission denied for table messages"),
-        Error::Panicked,
+        Error::Fault(Fault::Closed),
     ]
-}
-
-fn database(code: &str, message: &str) -> Error {
-    Error::Database {
-        code: Some(code.into()),
-        message: message.into(),
-    }
 }
 
 fn problems() -> [Problem; 8] {

@@ -1,6 +1,7 @@
 //! An error of each variant of each type.
 
 mod events;
+mod faults;
 mod messages;
 mod others;
 mod series;
@@ -47,6 +48,7 @@ impl Example {
 /// The errors, in the order of each type's rows.
 pub(super) async fn all() -> Vec<Example> {
     let mut all = events::all();
+    all.extend(faults::all());
     all.extend(messages::all());
     all.extend(series::all());
     all.extend(others::all().await);

@@ -48,7 +48,7 @@ fn enrollments() -> Vec<course_enrollment::Error> {
             path: "small.sqlite".into(),
             reason: "permission denied".to_owned(),
         },
-        Error::Store(dcb_core::Error::Closed),
+        Error::Store(dcb_core::Error::Fault(dcb_core::Fault::Closed)),
     ]
 }
 
