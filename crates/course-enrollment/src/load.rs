@@ -21,7 +21,7 @@ pub struct Progress {
 ///
 /// # Errors
 /// [`Error::DuplicateId`] if another event has the id of one of the dataset's events;
-/// [`Error::Unavailable`], [`Error::Timeout`] or [`Error::Database`] if the store fails. The
+/// [`Error::Fault`] if the store fails. The
 /// batches reported so far are stored.
 pub async fn load<S: EventStore>(
     content: &DatasetContent,

@@ -44,8 +44,9 @@ impl AnyStore {
     /// | `postgres://user:password@host/database` | PostgreSQL |
     ///
     /// # Errors
-    /// [`Error::Invalid`] with field `url` for any other URL; [`Error::FeatureDisabled`] if the
-    /// backend is not compiled in; the errors of `SqliteStore::open` or `PostgresStore::connect`.
+    /// [`Error::Invalid`] with field `url` for any other URL; [`Fault::FeatureDisabled`](crate::Fault)
+    /// if the backend is not compiled in; the errors of `SqliteStore::open` or
+    /// `PostgresStore::connect`.
     pub async fn open(url: &str) -> Result<Self, Error> {
         match url.split_once(':').unwrap_or(("sqlite", url)) {
             ("memory", "") => Ok(Self::Memory(MemoryStore::new())),

@@ -35,9 +35,9 @@ use crate::{Append, Appended, Error, EventStore};
 /// ```
 ///
 /// # Errors
-/// The errors of [`EventStore::submit`]. [`Error::OutcomeUnknown`] means that the outcome of a try
-/// is still unknown at the end. Any other error, except [`Error::Panicked`], means that nothing was
-/// written.
+/// The errors of [`EventStore::submit`]. [`Error::OutcomeUnknown`] means that the outcome of a try is
+/// still unknown at the end. Any other error, except [`Fault::Panicked`](crate::Fault), means that
+/// nothing was written.
 pub async fn append_until_known<S: EventStore>(
     store: &S,
     append: Append,

@@ -131,7 +131,7 @@ impl Attempts {
     /// Counts an attempt that must be repeated.
     ///
     /// # Errors
-    /// [`Error::RetriesExhausted`] or [`Error::Timeout`] if it must not.
+    /// [`Error::RetriesExhausted`] or [`Fault::TimedOut`] if it must not.
     pub(crate) fn again(&mut self, conflict: Option<Position>) -> Result<(), Error> {
         self.made += 1;
         self.conflict = conflict.or(self.conflict);

@@ -78,7 +78,8 @@ pub enum Error {
         /// The stored checkpoint.
         actual: Option<Bookmark>,
     },
-    /// The handler of a projection failed; its batch was rolled back. Fix the handler, then run the
+    /// The handler of a projection failed; its batch was rolled back. If a transient fault of a store
+    /// is among its sources, the runner repeats the batch. If not, fix the handler, then run the
     /// projection again. It continues from its checkpoint.
     #[error("the handler of {name} failed: {source}")]
     Handler {
@@ -208,6 +209,9 @@ impl Error {
     pub fn is_transient(&self) -> bool {
         match self {
             Self::Fault(fault) => fault.is_transient(),
+            Self::Handler { source, .. } => {
+                Fault::in_chain(source).is_some_and(Fault::is_transient)
+            }
             // The call repeats the decision.
             Self::TooManyProjections { .. } | Self::RetriesExhausted { .. } => true,
             // `OutcomeUnknown` is not transient: an append without ids would get new ids when

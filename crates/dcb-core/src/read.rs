@@ -131,9 +131,10 @@ impl EventStream {
     /// The next event, `None` at the end.
     ///
     /// # Errors
-    /// [`Error::Timeout`], [`Error::Unavailable`], [`Error::Closed`] or [`Error::Database`] if
-    /// reading a page fails; [`Error::AfterBeyondHead`] or [`Error::PastReplaced`] if the log was
-    /// shortened or replaced since the stream began.
+    /// [`Fault::TimedOut`](crate::Fault), [`Fault::Unreachable`](crate::Fault),
+    /// [`Fault::Closed`](crate::Fault) or [`Fault::Refused`](crate::Fault) if reading a page fails;
+    /// [`Error::AfterBeyondHead`] or [`Error::PastReplaced`] if the log was shortened or replaced since
+    /// the stream began.
     pub async fn next(&mut self) -> Option<Result<SequencedEvent, Error>> {
         futures_util::StreamExt::next(self).await
     }

@@ -223,8 +223,7 @@ pub trait EventStore: Send + Sync {
     ///    the first event of the log that violates any of them, and the first condition that this
     ///    event violates.
     ///
-    /// After [`Error::OutcomeUnknown`], append the same ids again. [`Error::Timeout`],
-    /// [`Error::Unavailable`], [`Error::Closed`] and [`Error::Database`] come from the backend.
+    /// After [`Error::OutcomeUnknown`], append the same ids again. [`Error::Fault`] comes from the backend.
     ///
     /// # Dropped futures
     /// If the future is dropped, all events may be in the log, now or a moment later, or none. To
@@ -254,8 +253,7 @@ pub trait EventStore: Send + Sync {
     /// # Errors
     /// [`Error::AfterBeyondHead`] if a forward read starts after a position beyond the head;
     /// [`Error::PastReplaced`] if the log has another event at the [`Bookmark`] that the read starts
-    /// after; [`Error::Timeout`], [`Error::Unavailable`], [`Error::Closed`] or [`Error::Database`] from
-    /// the backend.
+    /// after; [`Error::Fault`] from the backend.
     fn query_stream(
         &self,
         query: &Query,
@@ -277,8 +275,7 @@ pub trait EventStore: Send + Sync {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Timeout`], [`Error::Unavailable`], [`Error::Closed`] or [`Error::Database`] from
-    /// the backend.
+    /// [`Error::Fault`] from the backend.
     fn head(&self) -> impl Future<Output = Result<Option<Position>, Error>> + Send {
         async move {
             let nothing = ReadOptions::new().limit(0);
@@ -305,8 +302,7 @@ pub trait EventStore: Send + Sync {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Timeout`], [`Error::Unavailable`], [`Error::Closed`] or [`Error::Database`] from
-    /// the backend.
+    /// [`Error::Fault`] from the backend.
     fn count(&self, query: &Query) -> impl Future<Output = Result<u64, Error>> + Send {
         async move { Ok(self.extent(query, ..).await?.count) }
     }
@@ -324,8 +320,7 @@ pub trait EventStore: Send + Sync {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Timeout`], [`Error::Unavailable`], [`Error::Closed`] or [`Error::Database`] from
-    /// the backend.
+    /// [`Error::Fault`] from the backend.
     fn exists(&self, query: &Query) -> impl Future<Output = Result<bool, Error>> + Send {
         async move {
             let first = ReadOptions::new().limit(1);
@@ -350,8 +345,7 @@ pub trait EventStore: Send + Sync {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Timeout`], [`Error::Unavailable`], [`Error::Closed`] or [`Error::Database`] from
-    /// the backend.
+    /// [`Error::Fault`] from the backend.
     fn tracked(&self, source: &str) -> impl Future<Output = Result<Option<u64>, Error>> + Send;
 
     /// Returns at most `limit` stored commands whose events come after the position `after`,
@@ -371,8 +365,7 @@ pub trait EventStore: Send + Sync {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Timeout`], [`Error::Unavailable`], [`Error::Closed`] or [`Error::Database`] from
-    /// the backend.
+    /// [`Error::Fault`] from the backend.
     fn commands(
         &self,
         after: Option<Position>,
@@ -480,8 +473,7 @@ pub trait EventStore: Send + Sync {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Timeout`], [`Error::Unavailable`], [`Error::Closed`] or [`Error::Database`] from
-    /// the backend.
+    /// [`Error::Fault`] from the backend.
     fn health(&self) -> impl Future<Output = Result<Health, Error>> + Send;
 
     /// Counts of the store's work since it was opened.
@@ -499,16 +491,16 @@ pub trait EventStore: Send + Sync {
         Stats::default()
     }
 
-    /// Closes the store: queued appends finish, new calls fail with [`Error::Closed`], and the
-    /// connections are closed. May be called repeatedly and through any clone.
+    /// Closes the store: queued appends finish, new calls fail with [`Fault::Closed`](crate::Fault),
+    /// and the connections are closed. May be called repeatedly and through any clone.
     ///
     /// ```
-    /// # use dcb_core::{Error, EventStore, MemoryStore};
+    /// # use dcb_core::{Error, Fault, EventStore, MemoryStore};
     /// # #[tokio::main]
     /// # async fn main() -> Result<(), Error> {
     /// # let store = MemoryStore::new();
     /// store.close().await;
-    /// assert!(matches!(store.head().await, Err(Error::Closed)));
+    /// assert!(matches!(store.head().await, Err(Error::Fault(Fault::Closed))));
     /// # Ok(()) }
     /// ```
     fn close(&self) -> impl Future<Output = ()> + Send;
@@ -567,8 +559,8 @@ pub trait EventStore: Send + Sync {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Timeout`] if the event does not appear within `limit`; [`Error::Closed`] or another
-    /// error of the backend that a retry can't fix.
+    /// [`Fault::TimedOut`](crate::Fault) if the event does not appear within `limit`;
+    /// [`Fault::Closed`](crate::Fault) or another error of the backend that a retry can't fix.
     fn wait_for(
         &self,
         position: Position,
@@ -661,8 +653,7 @@ pub trait EventStore: Send + Sync {
     /// # Errors
     /// [`Error::AfterBeyondHead`] if a forward read starts after a position beyond the head;
     /// [`Error::PastReplaced`] if the log has another event at the [`Bookmark`] that the read starts
-    /// after; [`Error::Timeout`], [`Error::Unavailable`], [`Error::Closed`] or [`Error::Database`] from
-    /// the backend.
+    /// after; [`Error::Fault`] from the backend.
     fn query(
         &self,
         query: &Query,
@@ -698,8 +689,8 @@ pub trait EventStore: Send + Sync {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Timeout`], [`Error::Unavailable`], [`Error::Closed`] or [`Error::Database`] from
-    /// the backend. A range beyond the head is not an error; it has no events.
+    /// [`Error::Fault`] from the backend. A range
+    /// beyond the head is not an error; it has no events.
     fn extent(
         &self,
         query: &Query,
@@ -744,8 +735,7 @@ pub trait EventStore: Send + Sync {
     ///
     /// # Errors
     /// [`Error::Invalid`] if `projection` is an empty list; [`Error::TooManyProjections`] immediately
-    /// if the limit is reached; the error of [`Projection::apply`]; [`Error::Timeout`],
-    /// [`Error::Unavailable`], [`Error::Closed`] or [`Error::Database`] from the backend.
+    /// if the limit is reached; the error of [`Projection::apply`]; [`Error::Fault`] from the backend.
     ///
     /// # Dropped futures
     /// Nothing has happened: the call only reads, and its connection goes back to the pool. Call again.
@@ -781,8 +771,7 @@ pub trait EventStore: Send + Sync {
     /// [`Error::Invalid`] if `projection` is an empty list; [`Error::TooManyProjections`] immediately
     /// if the limit is reached; [`Error::AfterBeyondHead`] if `after` is greater than the head;
     /// [`Error::PastReplaced`] if the log has another event at this [`Bookmark`];
-    /// [`Error::Timeout`], [`Error::Unavailable`], [`Error::Closed`] or [`Error::Database`] from the
-    /// backend.
+    /// [`Error::Fault`] from the backend.
     fn project_stream<'p, P: Projection>(
         &self,
         projection: &'p P,

@@ -18,7 +18,7 @@ use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::post;
 use axum::{Json, Router};
-use dcb_core::{AnyStore, AppendCondition, Error, Event, EventStore, Fault, Reason};
+use dcb_core::{AnyStore, AppendCondition, Error, Event, EventStore};
 use serde_json::json;
 
 /// A handler that returns `Result<_, Failed>` can use `?` on each call of a store.
@@ -97,7 +97,7 @@ mod tests {
 
     use axum::body::Body;
     use axum::http::Request;
-    use dcb_core::Position;
+    use dcb_core::{Fault, Position, Reason};
     use http_body_util::BodyExt as _;
     use serde_json::Value;
     use tower::ServiceExt as _;

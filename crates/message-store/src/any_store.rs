@@ -43,8 +43,9 @@ impl AnyStore {
     /// | `postgres://user:password@host/database` | PostgreSQL |
     ///
     /// # Errors
-    /// [`Error::Invalid`] with field `url` for any other URL; [`Error::FeatureDisabled`] if the
-    /// backend is not compiled in; the errors of `SqliteStore::open` or `PostgresStore::connect`.
+    /// [`Error::Invalid`] with field `url` for any other URL; [`Fault::FeatureDisabled`](crate::Fault)
+    /// if the backend is not compiled in; the errors of `SqliteStore::open` or
+    /// `PostgresStore::connect`.
     pub async fn open(url: &str) -> Result<Self, Error> {
         match Location::parse(url)? {
             #[cfg(feature = "sqlite")]
@@ -80,8 +81,8 @@ impl AnyNamespaces {
     /// Opens the namespaces at a URL of the same form as for [`AnyStore::open`]. A path is a folder.
     ///
     /// # Errors
-    /// [`Error::Invalid`] with field `url` for any other URL; [`Error::FeatureDisabled`] if the
-    /// backend is not compiled in; the errors of `SqliteNamespaces::new` or
+    /// [`Error::Invalid`] with field `url` for any other URL; [`Fault::FeatureDisabled`](crate::Fault)
+    /// if the backend is not compiled in; the errors of `SqliteNamespaces::new` or
     /// `PostgresNamespaces::connect`.
     pub async fn open(url: &str) -> Result<Self, Error> {
         match Location::parse(url)? {

@@ -60,8 +60,9 @@ pub trait Namespaces: Send + Sync {
     /// succeeds.
     ///
     /// # Errors
-    /// [`Error::NamespaceExists`]; [`Error::Invalid`] with field `attributes` if `attributes` is
-    /// not JSON; [`Error::Unavailable`], [`Error::Database`] or [`Error::Io`] if the backend fails.
+    /// [`Error::NamespaceExists`]; [`Error::Invalid`] with field `attributes` if `attributes` is not
+    /// JSON; [`Fault::Unreachable`](crate::Fault), [`Fault::Refused`](crate::Fault) or [`Error::Io`] if
+    /// the backend fails.
     fn create(
         &self,
         name: &NamespaceName,
@@ -73,31 +74,33 @@ pub trait Namespaces: Send + Sync {
     /// store if so.
     ///
     /// # Errors
-    /// [`Error::NamespaceNotFound`]; [`Error::SchemaMismatch`] if something else changed its
-    /// schema, or [`Error::SchemaTooNew`] if a newer version of this library did;
-    /// [`Error::Unavailable`], [`Error::Timeout`] or [`Error::Database`] if the backend fails.
+    /// [`Error::NamespaceNotFound`]; [`Fault::SchemaChanged`](crate::Fault) if something else changed
+    /// its schema, or [`Fault::SchemaTooNew`](crate::Fault) if a newer version of this library did;
+    /// [`Fault::Unreachable`](crate::Fault), [`Fault::TimedOut`](crate::Fault) or
+    /// [`Fault::Refused`](crate::Fault) if the backend fails.
     fn open(&self, name: &NamespaceName)
     -> impl Future<Output = Result<Self::Store, Error>> + Send;
 
     /// Describes a namespace. For its content, see [`MessageStore::info`] of its store.
     ///
     /// # Errors
-    /// [`Error::NamespaceNotFound`]; [`Error::Unavailable`] or [`Error::Database`] if the backend
-    /// fails.
+    /// [`Error::NamespaceNotFound`]; [`Fault::Unreachable`](crate::Fault) or
+    /// [`Fault::Refused`](crate::Fault) if the backend fails.
     fn get(&self, name: &NamespaceName) -> impl Future<Output = Result<Namespace, Error>> + Send;
 
     /// Lists all namespaces, ordered by the bytes of their names.
     ///
     /// # Errors
-    /// [`Error::Unavailable`], [`Error::Database`] or [`Error::Io`] if the backend fails.
+    /// [`Fault::Unreachable`](crate::Fault), [`Fault::Refused`](crate::Fault) or [`Error::Io`] if the
+    /// backend fails.
     fn list(&self) -> impl Future<Output = Result<Vec<Namespace>, Error>> + Send;
 
     /// Closes the store of a namespace and deletes it with all its messages. Returns the number of
     /// deleted messages.
     ///
     /// # Errors
-    /// [`Error::NamespaceNotFound`]; [`Error::Unavailable`], [`Error::Database`] or [`Error::Io`]
-    /// if the backend fails.
+    /// [`Error::NamespaceNotFound`]; [`Fault::Unreachable`](crate::Fault),
+    /// [`Fault::Refused`](crate::Fault) or [`Error::Io`] if the backend fails.
     fn delete(&self, name: &NamespaceName) -> impl Future<Output = Result<u64, Error>> + Send;
 
     /// Closes all open stores.

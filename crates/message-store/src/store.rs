@@ -67,10 +67,10 @@ pub trait MessageStore: Send + Sync {
     /// 3. [`Error::WrongExpectedVersion`] for the first stream whose version is not the expected
     ///    one.
     ///
-    /// [`Error::OutcomeUnknown`] if the connection broke or the commit failed partway: write again
-    /// with the same ids. [`Error::Unavailable`], [`Error::Timeout`] or [`Error::Database`] if the
-    /// database fails; [`Error::Closed`] after [`MessageStore::close`]; [`Error::Panicked`] for a
-    /// bug in the store.
+    /// [`Error::OutcomeUnknown`] if the connection broke or the commit failed partway: write again with
+    /// the same ids. [`Fault::Unreachable`](crate::Fault), [`Fault::TimedOut`](crate::Fault) or
+    /// [`Fault::Refused`](crate::Fault) if the database fails; [`Fault::Closed`](crate::Fault) after
+    /// [`MessageStore::close`]; [`Fault::Panicked`](crate::Fault) for a bug in the store.
     ///
     /// # Dropped futures
     /// All messages may be in the store, or none. Write them again with the same ids, as for
@@ -184,8 +184,9 @@ pub trait MessageStore: Send + Sync {
     ///   the backend can't store.
     ///
     /// [`Error::OutcomeUnknown`] if the commit failed partway: import again.
-    /// [`Error::Unavailable`], [`Error::Timeout`] or [`Error::Database`] if the database fails;
-    /// [`Error::Closed`] after [`MessageStore::close`].
+    /// [`Fault::Unreachable`](crate::Fault), [`Fault::TimedOut`](crate::Fault) or
+    /// [`Fault::Refused`](crate::Fault) if the database fails; [`Fault::Closed`](crate::Fault) after
+    /// [`MessageStore::close`].
     fn import_messages(
         &self,
         messages: Vec<RecordedMessage>,
@@ -211,8 +212,9 @@ pub trait MessageStore: Send + Sync {
     ///
     /// # Errors
     /// [`Error::PastReplaced`] or [`Error::AfterBeyondHead`] if the read goes on after a message that
-    /// is not in the store; [`Error::Unavailable`], [`Error::Timeout`] or [`Error::Database`] if the database fails;
-    /// [`Error::Closed`] after [`MessageStore::close`].
+    /// is not in the store; [`Fault::Unreachable`](crate::Fault), [`Fault::TimedOut`](crate::Fault) or
+    /// [`Fault::Refused`](crate::Fault) if the database fails; [`Fault::Closed`](crate::Fault) after
+    /// [`MessageStore::close`].
     fn get_stream_messages(
         &self,
         stream: &StreamName,
@@ -244,8 +246,9 @@ pub trait MessageStore: Send + Sync {
     /// # Errors
     /// [`Error::PastReplaced`] or [`Error::AfterBeyondHead`] if the read goes on after a message that
     /// is not in the store. A message that was deleted on purpose, by retention or with SQL, counts as
-    /// one that is there. [`Error::Unavailable`], [`Error::Timeout`] or [`Error::Database`] if the database fails;
-    /// [`Error::Closed`] after [`MessageStore::close`].
+    /// one that is there. [`Fault::Unreachable`](crate::Fault), [`Fault::TimedOut`](crate::Fault) or
+    /// [`Fault::Refused`](crate::Fault) if the database fails; [`Fault::Closed`](crate::Fault) after
+    /// [`MessageStore::close`].
     fn get_category_messages(
         &self,
         category: &Category,
@@ -271,8 +274,9 @@ pub trait MessageStore: Send + Sync {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Unavailable`], [`Error::Timeout`] or [`Error::Database`] if the database fails;
-    /// [`Error::Closed`] after [`MessageStore::close`].
+    /// [`Fault::Unreachable`](crate::Fault), [`Fault::TimedOut`](crate::Fault) or
+    /// [`Fault::Refused`](crate::Fault) if the database fails; [`Fault::Closed`](crate::Fault) after
+    /// [`MessageStore::close`].
     fn get_last_stream_message(
         &self,
         stream: &StreamName,
@@ -298,8 +302,9 @@ pub trait MessageStore: Send + Sync {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Unavailable`], [`Error::Timeout`] or [`Error::Database`] if the database fails;
-    /// [`Error::Closed`] after [`MessageStore::close`].
+    /// [`Fault::Unreachable`](crate::Fault), [`Fault::TimedOut`](crate::Fault) or
+    /// [`Fault::Refused`](crate::Fault) if the database fails; [`Fault::Closed`](crate::Fault) after
+    /// [`MessageStore::close`].
     fn stream_version(
         &self,
         stream: &StreamName,
@@ -327,8 +332,9 @@ pub trait MessageStore: Send + Sync {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Unavailable`], [`Error::Timeout`] or [`Error::Database`] if the database fails;
-    /// [`Error::Closed`] after [`MessageStore::close`].
+    /// [`Fault::Unreachable`](crate::Fault), [`Fault::TimedOut`](crate::Fault) or
+    /// [`Fault::Refused`](crate::Fault) if the database fails; [`Fault::Closed`](crate::Fault) after
+    /// [`MessageStore::close`].
     fn head(&self) -> impl Future<Output = Result<Option<GlobalPosition>, Error>> + Send {
         async move { Ok(self.head_bookmark().await?.map(|head| head.position)) }
     }
@@ -354,8 +360,9 @@ pub trait MessageStore: Send + Sync {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Unavailable`], [`Error::Timeout`] or [`Error::Database`] if the database fails;
-    /// [`Error::Closed`] after [`MessageStore::close`].
+    /// [`Fault::Unreachable`](crate::Fault), [`Fault::TimedOut`](crate::Fault) or
+    /// [`Fault::Refused`](crate::Fault) if the database fails; [`Fault::Closed`](crate::Fault) after
+    /// [`MessageStore::close`].
     fn head_bookmark(&self) -> impl Future<Output = Result<Option<Bookmark>, Error>> + Send;
 
     /// Lists a page of streams.
@@ -376,8 +383,9 @@ pub trait MessageStore: Send + Sync {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Unavailable`], [`Error::Timeout`] or [`Error::Database`] if the database fails;
-    /// [`Error::Closed`] after [`MessageStore::close`].
+    /// [`Fault::Unreachable`](crate::Fault), [`Fault::TimedOut`](crate::Fault) or
+    /// [`Fault::Refused`](crate::Fault) if the database fails; [`Fault::Closed`](crate::Fault) after
+    /// [`MessageStore::close`].
     fn list_streams(
         &self,
         list: ListStreams,
@@ -403,8 +411,9 @@ pub trait MessageStore: Send + Sync {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Unavailable`], [`Error::Timeout`] or [`Error::Database`] if the database fails;
-    /// [`Error::Closed`] after [`MessageStore::close`].
+    /// [`Fault::Unreachable`](crate::Fault), [`Fault::TimedOut`](crate::Fault) or
+    /// [`Fault::Refused`](crate::Fault) if the database fails; [`Fault::Closed`](crate::Fault) after
+    /// [`MessageStore::close`].
     fn list_categories(&self) -> impl Future<Output = Result<Vec<CategoryInfo>, Error>> + Send {
         derived::list_categories(self)
     }
@@ -426,8 +435,9 @@ pub trait MessageStore: Send + Sync {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Unavailable`], [`Error::Timeout`] or [`Error::Database`] if the database fails;
-    /// [`Error::Closed`] after [`MessageStore::close`].
+    /// [`Fault::Unreachable`](crate::Fault), [`Fault::TimedOut`](crate::Fault) or
+    /// [`Fault::Refused`](crate::Fault) if the database fails; [`Fault::Closed`](crate::Fault) after
+    /// [`MessageStore::close`].
     fn info(&self) -> impl Future<Output = Result<StoreInfo, Error>> + Send {
         derived::info(self)
     }
@@ -450,9 +460,10 @@ pub trait MessageStore: Send + Sync {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Unavailable`], [`Error::Timeout`] or [`Error::Database`] if the database fails, and
-    /// [`Error::Closed`] after [`MessageStore::close`]: nothing was deleted.
-    /// [`Error::OutcomeUnknown`] if the commit failed partway.
+    /// [`Fault::Unreachable`](crate::Fault), [`Fault::TimedOut`](crate::Fault) or
+    /// [`Fault::Refused`](crate::Fault) if the database fails, and [`Fault::Closed`](crate::Fault)
+    /// after [`MessageStore::close`]: nothing was deleted. [`Error::OutcomeUnknown`] if the commit
+    /// failed partway.
     fn truncate_stream(
         &self,
         stream: &StreamName,
@@ -485,9 +496,10 @@ pub trait MessageStore: Send + Sync {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Unavailable`], [`Error::Timeout`], [`Error::Database`] or [`Error::OutcomeUnknown`]
-    /// if the database fails, and [`Error::Closed`] after [`MessageStore::close`]. Some messages
-    /// may have been deleted.
+    /// [`Fault::Unreachable`](crate::Fault), [`Fault::TimedOut`](crate::Fault),
+    /// [`Fault::Refused`](crate::Fault) or [`Error::OutcomeUnknown`] if the database fails, and
+    /// [`Fault::Closed`](crate::Fault) after [`MessageStore::close`]. Some messages may have been
+    /// deleted.
     fn expire_messages(
         &self,
         category: &Category,
@@ -513,9 +525,10 @@ pub trait MessageStore: Send + Sync {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Invalid`] with field `consumer` if the name is empty, contains a NUL or is longer
-    /// than [`StreamName::MAX_BYTES`]. [`Error::Unavailable`], [`Error::Timeout`] or
-    /// [`Error::Database`] if the database fails; [`Error::Closed`] after [`MessageStore::close`].
+    /// [`Error::Invalid`] with field `consumer` if the name is empty, contains a NUL or is longer than
+    /// [`StreamName::MAX_BYTES`]. [`Fault::Unreachable`](crate::Fault),
+    /// [`Fault::TimedOut`](crate::Fault) or [`Fault::Refused`](crate::Fault) if the database fails;
+    /// [`Fault::Closed`](crate::Fault) after [`MessageStore::close`].
     fn checkpoint(
         &self,
         consumer: &str,
@@ -549,9 +562,9 @@ pub trait MessageStore: Send + Sync {
     ///
     /// # Errors
     /// [`Error::Invalid`] with field `consumer` if the name is invalid, as for
-    /// [`MessageStore::checkpoint`]; [`Error::Unavailable`], [`Error::Timeout`],
-    /// [`Error::Database`] or [`Error::OutcomeUnknown`] if the database fails; [`Error::Closed`]
-    /// after [`MessageStore::close`].
+    /// [`MessageStore::checkpoint`]; [`Fault::Unreachable`](crate::Fault),
+    /// [`Fault::TimedOut`](crate::Fault), [`Fault::Refused`](crate::Fault) or [`Error::OutcomeUnknown`]
+    /// if the database fails; [`Fault::Closed`](crate::Fault) after [`MessageStore::close`].
     fn save_checkpoint(
         &self,
         consumer: &str,
@@ -575,9 +588,9 @@ pub trait MessageStore: Send + Sync {
     ///
     /// # Errors
     /// [`Error::Invalid`] with field `consumer` if the name is invalid, as for
-    /// [`MessageStore::checkpoint`]; [`Error::Unavailable`], [`Error::Timeout`],
-    /// [`Error::Database`] or [`Error::OutcomeUnknown`] if the database fails; [`Error::Closed`]
-    /// after [`MessageStore::close`].
+    /// [`MessageStore::checkpoint`]; [`Fault::Unreachable`](crate::Fault),
+    /// [`Fault::TimedOut`](crate::Fault), [`Fault::Refused`](crate::Fault) or [`Error::OutcomeUnknown`]
+    /// if the database fails; [`Fault::Closed`](crate::Fault) after [`MessageStore::close`].
     fn delete_checkpoint(&self, consumer: &str)
     -> impl Future<Output = Result<bool, Error>> + Send;
 
@@ -735,8 +748,9 @@ pub trait MessageStore: Send + Sync {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Unavailable`], [`Error::Timeout`] or [`Error::Database`] if the database does not
-    /// answer; [`Error::Closed`] after [`MessageStore::close`].
+    /// [`Fault::Unreachable`](crate::Fault), [`Fault::TimedOut`](crate::Fault) or
+    /// [`Fault::Refused`](crate::Fault) if the database does not answer;
+    /// [`Fault::Closed`](crate::Fault) after [`MessageStore::close`].
     fn health(&self) -> impl Future<Output = Result<Health, Error>> + Send {
         async move {
             self.head_bookmark().await?;
@@ -763,17 +777,17 @@ pub trait MessageStore: Send + Sync {
         Stats::default()
     }
 
-    /// Closes the store: queued writes finish, new calls fail with [`Error::Closed`], and the
-    /// connections are closed. May be called repeatedly and through any clone.
+    /// Closes the store: queued writes finish, new calls fail with [`Fault::Closed`](crate::Fault), and
+    /// the connections are closed. May be called repeatedly and through any clone.
     ///
     /// ```
     /// # use message_store::sqlite::{Config, SqliteStore};
-    /// # use message_store::{Error, MessageStore};
+    /// # use message_store::{Error, Fault, MessageStore};
     /// # #[tokio::main]
     /// # async fn main() -> Result<(), Error> {
     /// # let store = SqliteStore::open(Config::memory()).await?;
     /// store.close().await;
-    /// assert!(matches!(store.head().await, Err(Error::Closed)));
+    /// assert!(matches!(store.head().await, Err(Error::Fault(Fault::Closed))));
     /// # Ok(()) }
     /// ```
     fn close(&self) -> impl Future<Output = ()> + Send;

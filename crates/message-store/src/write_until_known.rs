@@ -36,9 +36,9 @@ use crate::{Error, Message, MessageStore, StreamWrite, Written};
 /// ```
 ///
 /// # Errors
-/// The errors of [`MessageStore::write_streams`]. [`Error::OutcomeUnknown`] means that the outcome
-/// of a try is still unknown at the end. Any other error, except [`Error::Panicked`], means that
-/// nothing was written.
+/// The errors of [`MessageStore::write_streams`]. [`Error::OutcomeUnknown`] means that the outcome of a
+/// try is still unknown at the end. Any other error, except [`Fault::Panicked`](crate::Fault), means
+/// that nothing was written.
 pub async fn write_until_known<S: MessageStore>(
     store: &S,
     mut writes: Vec<StreamWrite>,

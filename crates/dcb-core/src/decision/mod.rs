@@ -128,10 +128,10 @@ impl<P: Projection> DecisionModel<P> {
     /// error, is returned only once the state that it saw is committed.
     ///
     /// # Errors
-    /// The error of `decide`; [`Error::RetriesExhausted`] if every attempt until the time limit
-    /// ended in a conflict; [`Error::Unavailable`] with the last cause if the database could not be
-    /// reached until the limit; [`Error::Timeout`] if the limit passed otherwise; or any other error of
-    /// [`EventStore::project`] and [`EventStore::submit`].
+    /// The error of `decide`; [`Error::RetriesExhausted`] if every attempt until the time limit ended
+    /// in a conflict; [`Fault::Unreachable`](crate::Fault) with the last cause if the database could
+    /// not be reached until the limit; [`Fault::TimedOut`](crate::Fault) if the limit passed otherwise;
+    /// or any other error of [`EventStore::project`] and [`EventStore::submit`].
     ///
     /// # Dropped futures
     /// The call leaves the line. If `decide` has returned events by then, they may be in the log, now or

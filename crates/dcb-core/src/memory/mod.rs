@@ -63,7 +63,7 @@ impl MemoryStore {
     /// Deletes all events, tracked positions and commands. The next event gets position 1.
     ///
     /// # Errors
-    /// [`Error::Closed`].
+    /// [`Fault::Closed`].
     pub fn clear(&self) -> Result<(), Error> {
         self.log()?.clear();
         self.signal.notify();

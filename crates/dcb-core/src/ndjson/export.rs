@@ -25,8 +25,9 @@ pub struct Exported {
 /// export on a separate thread.
 ///
 /// # Errors
-/// [`Error::Io`] if writing to `out` fails; [`Error::AfterBeyondHead`], [`Error::Timeout`],
-/// [`Error::Unavailable`], [`Error::Closed`] or [`Error::Database`] if reading fails. The output may
+/// [`Error::Io`] if writing to `out` fails; [`Error::AfterBeyondHead`],
+/// [`Fault::TimedOut`](crate::Fault), [`Fault::Unreachable`](crate::Fault),
+/// [`Fault::Closed`](crate::Fault) or [`Fault::Refused`](crate::Fault) if reading fails. The output may
 /// end with an incomplete line.
 pub async fn export<S: EventStore>(
     store: &S,

@@ -119,8 +119,8 @@ impl Checkpoint {
     /// same projection wait here until that transaction ends.
     ///
     /// # Errors
-    /// [`Error::CheckpointMoved`] if the checkpoint is not at `from`; [`Error::Unavailable`] or
-    /// [`Error::Database`] if the statement fails.
+    /// [`Error::CheckpointMoved`] if the checkpoint is not at `from`;
+    /// [`Fault::Unreachable`](crate::Fault) or [`Fault::Refused`](crate::Fault) if the statement fails.
     pub(super) async fn advance(
         &self,
         transaction: &mut PgConnection,

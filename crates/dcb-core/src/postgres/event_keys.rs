@@ -54,8 +54,8 @@ const PART: i64 = 10_000;
 /// ```
 ///
 /// # Errors
-/// [`Error::Invalid`] with field `url` or `schema`; [`Error::Unavailable`] or [`Error::Database`] if
-/// the database fails or the schema is missing.
+/// [`Error::Invalid`] with field `url` or `schema`; [`Fault::Unreachable`](crate::Fault) or
+/// [`Fault::Refused`](crate::Fault) if the database fails or the schema is missing.
 pub async fn check_keys(
     config: &Config,
     mut progress: impl FnMut(&KeyCheck) -> ControlFlow<()>,
@@ -77,16 +77,17 @@ pub async fn check_keys(
 /// [`Error::KeysMissing`], or if [`check_keys`] finds a difference.
 ///
 /// Runs in one transaction, so a call that fails or is dropped changes nothing. Holds the log's lock
-/// meanwhile: appends of every process wait, and fail with [`Error::Timeout`] if it takes longer than
-/// their time limit. Reads go on, and see the keys once all are there. Costs as much as [`check_keys`],
-/// and an insert for each missing key.
+/// meanwhile: appends of every process wait, and fail with [`Fault::TimedOut`](crate::Fault) if it
+/// takes longer than their time limit. Reads go on, and see the keys once all are there. Costs as much
+/// as [`check_keys`], and an insert for each missing key.
 ///
 /// Names, seats and the like may have been taken twice while keys were missing. This function can't
 /// tell; read the events of such tags afterwards.
 ///
 /// # Errors
-/// [`Error::Invalid`] with field `url` or `schema`; [`Error::Unavailable`] or [`Error::Database`] if
-/// the database fails, the schema is missing, or the role may not INSERT and DELETE in `event_tag`.
+/// [`Error::Invalid`] with field `url` or `schema`; [`Fault::Unreachable`](crate::Fault) or
+/// [`Fault::Refused`](crate::Fault) if the database fails, the schema is missing, or the role may not
+/// INSERT and DELETE in `event_tag`.
 pub async fn rebuild_keys(config: &Config) -> Result<(), Error> {
     let schema = schema(&config.schema)?;
     let mut connection = config.administrator::<Error>().await?;

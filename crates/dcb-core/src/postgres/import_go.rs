@@ -91,9 +91,9 @@ impl GoLog {
     /// that is committed late with a low position.
     ///
     /// # Errors
-    /// [`Error::SchemaMismatch`] if the table is not go-crablet's. [`Error::Import`] with
+    /// [`Fault::SchemaChanged`] if the table is not go-crablet's. [`Error::Import`] with
     /// the position of the first event that the store can't hold. [`Error::AlreadyTracked`] if
-    /// another import of the same source is running. [`Error::Unavailable`] or [`Error::Database`]
+    /// another import of the same source is running. [`Fault::Unreachable`] or [`Fault::Refused`]
     /// from either database, and any other error of [`EventStore::submit`].
     pub async fn import<S: EventStore>(
         &self,

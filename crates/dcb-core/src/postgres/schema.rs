@@ -90,9 +90,9 @@ pub async fn install_schema(config: &Config) -> Result<(), Error> {
 /// [`check_keys`]: super::check_keys
 ///
 /// # Errors
-/// [`Error::SchemaMismatch`] with the differences, or if the schema is missing or older;
-/// [`Error::SchemaTooNew`]; [`Error::Invalid`] with field `url` or `schema`; [`Error::Unavailable`]
-/// or [`Error::Database`] if the database fails.
+/// [`Fault::SchemaChanged`](crate::Fault) with the differences, or if the schema is missing or older;
+/// [`Fault::SchemaTooNew`](crate::Fault); [`Error::Invalid`] with field `url` or `schema`;
+/// [`Fault::Unreachable`](crate::Fault) or [`Fault::Refused`](crate::Fault) if the database fails.
 pub async fn check_schema(config: &Config) -> Result<(), Error> {
     let schema = schema(&config.schema)?;
     let mut connection = config.administrator::<Error>().await?;

@@ -75,9 +75,9 @@ impl PostgresStore {
     /// changed. Several processes may do so at once.
     ///
     /// # Errors
-    /// [`Error::Invalid`] with field `url`, `replica_url` or `schema`; [`Error::Unavailable`];
-    /// [`Error::Database`] if the database fails or its encoding is not UTF8;
-    /// [`Error::SchemaMismatch`] with the differences; [`Error::SchemaTooNew`]; [`Error::KeysMissing`]
+    /// [`Error::Invalid`] with field `url`, `replica_url` or `schema`; [`Fault::Unreachable`];
+    /// [`Fault::Refused`] if the database fails or its encoding is not UTF8;
+    /// [`Fault::SchemaChanged`] with the differences; [`Fault::SchemaTooNew`]; [`Error::KeysMissing`]
     /// if the first or the last event lacks its keys.
     pub async fn connect(config: Config) -> Result<Self, Error> {
         // In a task, because the installation locks out other installers.
@@ -141,8 +141,8 @@ impl PostgresStore {
     /// last event. If new events may have the ids of old ones, reconnect those stores.
     ///
     /// # Errors
-    /// [`Error::Timeout`] if others did not finish in time; nothing has changed then.
-    /// [`Error::Unavailable`] if the connection was lost; call it again.
+    /// [`Fault::TimedOut`] if others did not finish in time; nothing has changed then.
+    /// [`Fault::Unreachable`] if the connection was lost; call it again.
     pub async fn clear(&self) -> Result<(), Error> {
         if self.shared.readers.primary().is_closed() {
             return Err(Fault::Closed.into());

@@ -35,10 +35,10 @@ impl PostgresStore {
     ///
     /// # Errors
     /// [`Error::Invalid`] for an append beyond the limits. [`Error::Conflict`],
-    /// [`Error::AfterBeyondHead`], [`Error::DuplicateId`] and [`Error::AlreadyTracked`] for a
-    /// refusal. [`Error::Unavailable`] after a lost connection: only the caller can find out
-    /// whether the transaction was committed. [`Error::Database`] with SQLSTATE 25000 if the
-    /// transaction is not READ COMMITTED, and with other codes if the server has aborted it.
+    /// [`Error::AfterBeyondHead`], [`Error::DuplicateId`] and [`Error::AlreadyTracked`] for a refusal.
+    /// [`Fault::Unreachable`](crate::Fault) after a lost connection: only the caller can find out
+    /// whether the transaction was committed. [`Fault::Refused`](crate::Fault) with SQLSTATE 25000 if
+    /// the transaction is not READ COMMITTED, and with other codes if the server has aborted it.
     pub async fn submit_in(
         &self,
         transaction: &mut PgConnection,

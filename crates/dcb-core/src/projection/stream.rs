@@ -44,8 +44,9 @@ impl<'p, P: Projection> ProjectionStream<'p, P> {
     /// Applies the next event, and returns the new state and the event; `None` after the last.
     ///
     /// # Errors
-    /// The error of [`Projection::apply`]; [`Error::Timeout`], [`Error::Unavailable`],
-    /// [`Error::Closed`] or [`Error::Database`] if reading fails. The projection can't continue.
+    /// The error of [`Projection::apply`]; [`Fault::TimedOut`](crate::Fault),
+    /// [`Fault::Unreachable`](crate::Fault), [`Fault::Closed`](crate::Fault) or
+    /// [`Fault::Refused`](crate::Fault) if reading fails. The projection can't continue.
     pub async fn next(&mut self) -> Option<Result<(&P::State, SequencedEvent), Error>> {
         if self.failed.is_some() {
             return None;
@@ -70,8 +71,9 @@ impl<'p, P: Projection> ProjectionStream<'p, P> {
     /// Applies the remaining events.
     ///
     /// # Errors
-    /// The error of [`Projection::apply`]; [`Error::Timeout`], [`Error::Unavailable`],
-    /// [`Error::Closed`] or [`Error::Database`] if reading fails now or failed in an earlier
+    /// The error of [`Projection::apply`]; [`Fault::TimedOut`](crate::Fault),
+    /// [`Fault::Unreachable`](crate::Fault), [`Fault::Closed`](crate::Fault) or
+    /// [`Fault::Refused`](crate::Fault) if reading fails now or failed in an earlier
     /// [`ProjectionStream::next`].
     pub async fn finish(mut self) -> Result<Projected<P::State>, Error> {
         if let Some(error) = self.failed {

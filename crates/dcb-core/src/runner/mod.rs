@@ -80,7 +80,7 @@ where
     /// [`Error::Handler`] if the handler fails; [`Error::AfterBeyondHead`] if the log was shortened,
     /// or [`Error::PastReplaced`] if it has grown again since, so the state may contain lost events
     /// and needs [`ProjectionRunner::rebuild`] or [`ProjectionRunner::accept`];
-    /// [`Error::Closed`]; or [`Error::Database`] from the log or the read model.
+    /// [`Fault::Closed`]; or [`Fault::Refused`] from the log or the read model.
     pub async fn run(&mut self) -> Result<Infallible, Error> {
         loop {
             // Without a goal this never returns `Ok`. The loop only satisfies the return type.
@@ -92,8 +92,8 @@ where
     /// Applies all events up to the current head, and returns the position of the state.
     ///
     /// # Errors
-    /// [`Error::Handler`], [`Error::AfterBeyondHead`], [`Error::PastReplaced`], [`Error::Closed`] or
-    /// [`Error::Database`]; see [`ProjectionRunner::run`].
+    /// [`Error::Handler`], [`Error::AfterBeyondHead`], [`Error::PastReplaced`], [`Fault::Closed`] or
+    /// [`Fault::Refused`]; see [`ProjectionRunner::run`].
     pub async fn catch_up(&mut self) -> Result<Option<Position>, Error> {
         let stored = self.load_checkpoint().await?;
         let head = self.head_after(stored).await?;
@@ -133,8 +133,8 @@ where
     /// continues from the checkpoint.
     ///
     /// # Errors
-    /// [`Error::Handler`], [`Error::AfterBeyondHead`], [`Error::PastReplaced`], [`Error::Closed`] or
-    /// [`Error::Database`]; see [`ProjectionRunner::run`].
+    /// [`Error::Handler`], [`Error::AfterBeyondHead`], [`Error::PastReplaced`], [`Fault::Closed`] or
+    /// [`Fault::Refused`]; see [`ProjectionRunner::run`].
     pub async fn rebuild(&mut self) -> Result<Option<Position>, Error> {
         let mut backoff = Backoff::default();
         while let Err(error) = self.model.reset().await {

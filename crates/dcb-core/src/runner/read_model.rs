@@ -16,7 +16,8 @@ pub trait ReadModel: Send {
     /// log was replaced, until [`ReadModel::apply`] stores one with an id.
     ///
     /// # Errors
-    /// [`Error::Unavailable`], [`Error::Timeout`] or [`Error::Database`] from the database.
+    /// [`Fault::Unreachable`](crate::Fault), [`Fault::TimedOut`](crate::Fault) or
+    /// [`Fault::Refused`](crate::Fault) from the database.
     fn checkpoint(&mut self) -> impl Future<Output = Result<Option<Bookmark>, Error>> + Send;
 
     /// Applies the events of a batch and moves the checkpoint to its end, in one transaction. If the
@@ -36,7 +37,8 @@ pub trait ReadModel: Send {
     /// Empties the state and resets the checkpoint to the beginning, in one transaction.
     ///
     /// # Errors
-    /// [`Error::Handler`] if the handler fails; [`Error::Unavailable`], [`Error::Timeout`] or
-    /// [`Error::Database`] from the database. Nothing is written.
+    /// [`Error::Handler`] if the handler fails; [`Fault::Unreachable`](crate::Fault),
+    /// [`Fault::TimedOut`](crate::Fault) or [`Fault::Refused`](crate::Fault) from the database. Nothing
+    /// is written.
     fn reset(&mut self) -> impl Future<Output = Result<(), Error>> + Send;
 }

@@ -33,7 +33,7 @@ pub(super) fn for_reads(config: &Config) -> Result<Access, Error> {
     })
 }
 
-/// Turns the error of a writer into [`Error::ReadOnlyFile`] if the file's folder takes no new files.
+/// Turns the error of a writer into [`Fault::ReadOnlyFile`] if the file's folder takes no new files.
 /// SQLite reports the same for a folder that is missing, and if the process has too many open files.
 pub(super) fn explain(config: &Config, failed: Error) -> Error {
     match (&config.location, &failed) {

@@ -53,10 +53,11 @@ impl BlockingSqliteStore {
     /// reads.
     ///
     /// # Errors
-    /// [`Error::Unavailable`] if the file can't be opened; [`Error::ReadOnlyFile`] if it or its folder
-    /// can't be written; [`Error::Database`] if it is not an SQLite database;
-    /// [`Error::SchemaMismatch`] if schema objects were changed after installation;
-    /// [`Error::SchemaTooNew`] if a newer version of this library installed it;
+    /// [`Fault::Unreachable`](crate::Fault) if the file can't be opened;
+    /// [`Fault::ReadOnlyFile`](crate::Fault) if it or its folder can't be written;
+    /// [`Fault::Refused`](crate::Fault) if it is not an SQLite database;
+    /// [`Fault::SchemaChanged`](crate::Fault) if schema objects were changed after installation;
+    /// [`Fault::SchemaTooNew`](crate::Fault) if a newer version of this library installed it;
     /// [`Error::KeysMissing`] if the first or the last event lacks its keys.
     pub fn open(config: Config) -> Result<Self, Error> {
         let metrics = config.metrics();
@@ -82,9 +83,11 @@ impl BlockingSqliteStore {
     /// [`Error::PastReplaced`], [`Error::AfterBeyondHead`], [`Error::AlreadyTracked`],
     /// [`Error::Conflict`].
     ///
-    /// [`Error::Timeout`] if the write lock or the queue takes too long; [`Error::OutcomeUnknown`] if
-    /// the commit may have happened; [`Error::DiskFull`]; [`Error::FileMoved`];
-    /// [`Error::ReadOnlyFile`] if the store was opened only for reads; [`Error::Unavailable`], [`Error::Closed`] or [`Error::Database`] from SQLite.
+    /// [`Fault::TimedOut`](crate::Fault) if the write lock or the queue takes too long;
+    /// [`Error::OutcomeUnknown`] if the commit may have happened; [`Fault::DiskFull`](crate::Fault);
+    /// [`Fault::FileMoved`](crate::Fault); [`Fault::ReadOnlyFile`](crate::Fault) if the store was
+    /// opened only for reads; [`Fault::Unreachable`](crate::Fault), [`Fault::Closed`](crate::Fault) or
+    /// [`Fault::Refused`](crate::Fault) from SQLite.
     #[instrument(level = "debug", name = "dcb.append", skip_all, fields(events = append.events.len()))]
     pub fn submit(&self, append: Append) -> Result<Appended, Error> {
         let config = &self.log.config;
@@ -133,8 +136,7 @@ impl BlockingSqliteStore {
     /// # Errors
     /// [`Error::AfterBeyondHead`] if a forward read starts after a position beyond the head;
     /// [`Error::PastReplaced`] if the log has another event at the [`Bookmark`] that the read starts
-    /// after; [`Error::Timeout`], [`Error::Unavailable`], [`Error::Closed`] or [`Error::Database`] from
-    /// SQLite.
+    /// after; [`Error::Fault`] from SQLite.
     #[instrument(level = "debug", name = "dcb.query", skip_all)]
     pub fn query(&self, query: &Query, options: ReadOptions) -> Result<Events, Error> {
         pages::whole(&self.log, query, options)
@@ -146,8 +148,7 @@ impl BlockingSqliteStore {
     /// # Errors
     /// [`Error::AfterBeyondHead`] if a forward read starts after a position beyond the head;
     /// [`Error::PastReplaced`] if the log has another event at the [`Bookmark`] that the read starts
-    /// after; [`Error::Timeout`], [`Error::Unavailable`], [`Error::Closed`] or [`Error::Database`] from
-    /// SQLite.
+    /// after; [`Error::Fault`] from SQLite.
     #[instrument(level = "debug", name = "dcb.query_stream", skip_all)]
     pub fn query_stream(
         &self,
@@ -166,8 +167,7 @@ impl BlockingSqliteStore {
     /// The last position of the log, `None` while it is empty.
     ///
     /// # Errors
-    /// [`Error::Timeout`], [`Error::Unavailable`], [`Error::Closed`] or [`Error::Database`] from
-    /// SQLite.
+    /// [`Error::Fault`] from SQLite.
     #[instrument(level = "debug", name = "dcb.head", skip_all)]
     pub fn head(&self) -> Result<Option<Position>, Error> {
         self.read(read::head).map(read::position)
@@ -176,8 +176,7 @@ impl BlockingSqliteStore {
     /// Counts the matching events.
     ///
     /// # Errors
-    /// [`Error::Timeout`], [`Error::Unavailable`], [`Error::Closed`] or [`Error::Database`] from
-    /// SQLite.
+    /// [`Error::Fault`] from SQLite.
     #[instrument(level = "debug", name = "dcb.count", skip_all)]
     pub fn count(&self, query: &Query) -> Result<u64, Error> {
         self.extent(query, ..).map(|extent| extent.count)
@@ -186,8 +185,8 @@ impl BlockingSqliteStore {
     /// Counts the matching events in a range of positions and finds the last of them, in one snapshot.
     ///
     /// # Errors
-    /// [`Error::Timeout`], [`Error::Unavailable`], [`Error::Closed`] or [`Error::Database`] from
-    /// SQLite. A range beyond the head is not an error; it has no events.
+    /// [`Error::Fault`] from SQLite. A range beyond
+    /// the head is not an error; it has no events.
     #[instrument(level = "debug", name = "dcb.extent", skip_all)]
     pub fn extent(
         &self,
@@ -202,8 +201,7 @@ impl BlockingSqliteStore {
     /// Whether any event matches. Costs the same with one match or a million.
     ///
     /// # Errors
-    /// [`Error::Timeout`], [`Error::Unavailable`], [`Error::Closed`] or [`Error::Database`] from
-    /// SQLite.
+    /// [`Error::Fault`] from SQLite.
     #[instrument(level = "debug", name = "dcb.exists", skip_all)]
     pub fn exists(&self, query: &Query) -> Result<bool, Error> {
         self.log
@@ -213,8 +211,7 @@ impl BlockingSqliteStore {
     /// The last upstream position that an append tracked for `source`.
     ///
     /// # Errors
-    /// [`Error::Timeout`], [`Error::Unavailable`], [`Error::Closed`] or [`Error::Database`] from
-    /// SQLite.
+    /// [`Error::Fault`] from SQLite.
     #[instrument(level = "debug", name = "dcb.tracked", skip_all)]
     pub fn tracked(&self, source: &str) -> Result<Option<u64>, Error> {
         self.read(|connection| admission::tracked(connection, source))
@@ -224,8 +221,7 @@ impl BlockingSqliteStore {
     /// exclusive, in the order of their events.
     ///
     /// # Errors
-    /// [`Error::Timeout`], [`Error::Unavailable`], [`Error::Closed`] or [`Error::Database`] from
-    /// SQLite.
+    /// [`Error::Fault`] from SQLite.
     #[instrument(level = "debug", name = "dcb.commands", skip_all)]
     pub fn commands(
         &self,
@@ -239,9 +235,8 @@ impl BlockingSqliteStore {
     /// includes the append condition that protects exactly the events that were read.
     ///
     /// # Errors
-    /// [`Error::Invalid`] if `projection` is an empty list; [`Error::TooManyProjections`] immediately if
-    /// the limit is reached; the error of [`Projection::apply`]; [`Error::Timeout`],
-    /// [`Error::Unavailable`], [`Error::Closed`] or [`Error::Database`] from SQLite.
+    /// [`Error::Invalid`] if `projection` is an empty list; [`Error::TooManyProjections`] immediately
+    /// if the limit is reached; the error of [`Projection::apply`]; [`Error::Fault`] from SQLite.
     pub fn project<P: Projection>(&self, projection: &P) -> Result<Projected<P::State>, Error> {
         self.project_after(projection, None)
     }
@@ -291,9 +286,9 @@ impl BlockingSqliteStore {
     /// own tables in the file as well. Reads the whole file.
     ///
     /// # Errors
-    /// [`Error::Io`] if the file exists or can't be written; [`Error::DiskFull`];
-    /// [`Error::Database`] if SQLite fails or the copy is damaged; [`Error::FileMoved`];
-    /// [`Error::Closed`].
+    /// [`Error::Io`] if the file exists or can't be written; [`Fault::DiskFull`](crate::Fault);
+    /// [`Fault::Refused`](crate::Fault) if SQLite fails or the copy is damaged;
+    /// [`Fault::FileMoved`](crate::Fault); [`Fault::Closed`](crate::Fault).
     #[instrument(level = "debug", name = "dcb.backup", skip_all)]
     pub fn backup(&self, path: &Path) -> Result<(), Error> {
         self.log.backup(path)
@@ -302,8 +297,9 @@ impl BlockingSqliteStore {
     /// Tests a read connection and the writer's connection, and reports the durability settings.
     ///
     /// # Errors
-    /// [`Error::FileMoved`]; [`Error::KeysMissing`]; [`Error::Timeout`], [`Error::Unavailable`], [`Error::Closed`] or
-    /// [`Error::Database`].
+    /// [`Fault::FileMoved`](crate::Fault); [`Error::KeysMissing`]; [`Fault::TimedOut`](crate::Fault),
+    /// [`Fault::Unreachable`](crate::Fault), [`Fault::Closed`](crate::Fault) or
+    /// [`Fault::Refused`](crate::Fault).
     pub fn health(&self) -> Result<Health, Error> {
         self.log.health()
     }
@@ -320,9 +316,10 @@ impl BlockingSqliteStore {
     /// log has grown to its checkpoint, a projection that is not rebuilt fails with the same error.
     ///
     /// # Errors
-    /// [`Error::Timeout`] if another process holds the write lock for too long;
-    /// [`Error::OutcomeUnknown`] if the log may or may not be empty; [`Error::Unavailable`],
-    /// [`Error::Closed`] or [`Error::Database`] from SQLite.
+    /// [`Fault::TimedOut`](crate::Fault) if another process holds the write lock for too long;
+    /// [`Error::OutcomeUnknown`] if the log may or may not be empty;
+    /// [`Fault::Unreachable`](crate::Fault), [`Fault::Closed`](crate::Fault) or
+    /// [`Fault::Refused`](crate::Fault) from SQLite.
     pub fn clear(&self) -> Result<(), Error> {
         self.log.clear()
     }

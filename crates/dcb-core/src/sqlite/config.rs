@@ -42,15 +42,16 @@ pub enum Location {
 pub struct Config {
     /// The storage of the log: memory or a file.
     pub location: Location,
-    /// Whether the file is opened only for reads, for example an archive or a backup on a read-only mount.
-    /// Nothing is installed or upgraded, and appends fail with [`Error::ReadOnlyFile`]. Default: off.
+    /// Whether the file is opened only for reads, for example an archive or a backup on a read-only
+    /// mount. Nothing is installed or upgraded, and appends fail with
+    /// [`Fault::ReadOnlyFile`](crate::Fault). Default: off.
     ///
     /// Reads see what other processes append. But if the file and its folder can't be written and no
     /// process has the log open, SQLite opens the file as immutable: it takes no locks and does not
     /// notice changes. Let no program write to the file from another mount meanwhile, because reads
     /// would then return wrong events or fail.
     ///
-    /// [`Error::ReadOnlyFile`]: crate::Error::ReadOnlyFile
+    /// [`Fault::ReadOnlyFile`]: crate::Fault::ReadOnlyFile
     pub read_only: bool,
     /// When commits are flushed. Default: [`Durability::Full`].
     pub durability: Durability,

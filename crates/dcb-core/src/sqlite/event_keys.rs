@@ -54,7 +54,7 @@ const SORTED_KEYS: usize = 1 << 20;
 ///
 /// # Errors
 /// [`Error::KeysMissing`] if the end of the index is lost or lies beyond the log;
-/// [`Error::SchemaMismatch`] if the file has no log; [`Error::Unavailable`] or [`Error::Database`] from
+/// [`Fault::SchemaChanged`] if the file has no log; [`Fault::Unreachable`] or [`Fault::Refused`] from
 /// SQLite.
 pub fn check_keys(
     config: &Config,
@@ -73,17 +73,17 @@ pub fn check_keys(
 /// [`check_keys`] finds a difference.
 ///
 /// Runs in one transaction, so a call that fails or is killed changes nothing. Holds the file's write
-/// lock meanwhile: appends of every process fail with [`Error::Timeout`] if it takes longer than their
-/// time limit. Reads go on. Costs an insert for each key of each event, and blocks its thread; the `-wal`
-/// file grows to the size of the index.
+/// lock meanwhile: appends of every process fail with [`Fault::TimedOut`] if it takes longer than their
+/// time limit. Reads go on. Costs an insert for each key of each event, and blocks its thread; the
+/// `-wal` file grows to the size of the index.
 ///
 /// Names, seats and the like may have been taken twice while keys were missing. This function can't
 /// tell; read the events of such tags afterwards.
 ///
 /// # Errors
-/// [`Error::Timeout`] if another process holds the write lock for longer than
-/// [`Config::write_timeout`]; [`Error::ReadOnlyFile`]; [`Error::DiskFull`]; [`Error::FileMoved`];
-/// [`Error::SchemaMismatch`]; [`Error::Unavailable`] or [`Error::Database`] from SQLite.
+/// [`Fault::TimedOut`] if another process holds the write lock for longer than
+/// [`Config::write_timeout`]; [`Fault::ReadOnlyFile`]; [`Fault::DiskFull`]; [`Fault::FileMoved`];
+/// [`Fault::SchemaChanged`]; [`Fault::Unreachable`] or [`Fault::Refused`] from SQLite.
 pub fn rebuild_keys(config: &Config) -> Result<(), Error> {
     let config = log::with_absolute_path(config.clone())?;
     access::refuse_read_only(&config)?;

@@ -75,9 +75,9 @@ impl<H: Handler> SqliteReadModel<H> {
     /// limits the wait for other writers of the file.
     ///
     /// # Errors
-    /// [`Error::ReadOnlyFile`] if `config` allows only reads;
+    /// [`Fault::ReadOnlyFile`] if `config` allows only reads;
     /// [`Error::Invalid`] with field `location` if it is not a file, or with field `name`;
-    /// [`Error::Unavailable`] if the path is relative and the current directory does not exist. For a
+    /// [`Fault::Unreachable`] if the path is relative and the current directory does not exist. For a
     /// read model in memory, use [`SqliteReadModel::on_connection`].
     pub fn new(mut config: Config, name: impl Into<String>, handler: H) -> Result<Self, Error> {
         match &mut config.location {

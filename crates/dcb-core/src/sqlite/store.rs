@@ -36,10 +36,10 @@ impl SqliteStore {
     /// reads.
     ///
     /// # Errors
-    /// [`Error::Unavailable`] if the file can't be opened; [`Error::ReadOnlyFile`] if it or its folder
-    /// can't be written; [`Error::Database`] if it is not an SQLite database;
-    /// [`Error::SchemaMismatch`] if schema objects were changed after installation;
-    /// [`Error::SchemaTooNew`] if a newer version of this library installed it;
+    /// [`Fault::Unreachable`] if the file can't be opened; [`Fault::ReadOnlyFile`] if it or its folder
+    /// can't be written; [`Fault::Refused`] if it is not an SQLite database;
+    /// [`Fault::SchemaChanged`] if schema objects were changed after installation;
+    /// [`Fault::SchemaTooNew`] if a newer version of this library installed it;
     /// [`Error::KeysMissing`] if the first or the last event lacks its keys.
     pub async fn open(config: Config) -> Result<Self, Error> {
         // Here, because a recorder may be installed for this thread only.
@@ -64,9 +64,9 @@ impl SqliteStore {
     /// [`BlockingSqliteStore::clear`].
     ///
     /// # Errors
-    /// [`Error::Timeout`] if another process holds the write lock for too long;
-    /// [`Error::OutcomeUnknown`] if the log may or may not be empty; [`Error::Unavailable`],
-    /// [`Error::Closed`] or [`Error::Database`] from SQLite.
+    /// [`Fault::TimedOut`] if another process holds the write lock for too long;
+    /// [`Error::OutcomeUnknown`] if the log may or may not be empty; [`Fault::Unreachable`],
+    /// [`Fault::Closed`] or [`Fault::Refused`] from SQLite.
     pub async fn clear(&self) -> Result<(), Error> {
         self.call(BlockingSqliteStore::clear).await
     }
@@ -75,9 +75,9 @@ impl SqliteStore {
     /// [`BlockingSqliteStore::backup`].
     ///
     /// # Errors
-    /// [`Error::Io`] if the file exists or can't be written; [`Error::DiskFull`];
-    /// [`Error::Database`] if SQLite fails or the copy is damaged; [`Error::FileMoved`];
-    /// [`Error::Closed`].
+    /// [`Error::Io`] if the file exists or can't be written; [`Fault::DiskFull`];
+    /// [`Fault::Refused`] if SQLite fails or the copy is damaged; [`Fault::FileMoved`];
+    /// [`Fault::Closed`].
     pub async fn backup(&self, path: impl AsRef<Path>) -> Result<(), Error> {
         let path = path.as_ref().to_owned();
         self.call(move |store| store.backup(&path)).await

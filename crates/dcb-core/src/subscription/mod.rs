@@ -92,9 +92,10 @@ impl Subscription {
     /// The next event. `None` only after an error.
     ///
     /// # Errors
-    /// [`Error::AfterBeyondHead`] if the log was shortened and now ends before the last event that
-    /// was handed out; [`Error::PastReplaced`] if the log has grown again since; [`Error::Closed`]; or [`Error::Database`] if a retry can't help. Any error
-    /// ends the subscription.
+    /// [`Error::AfterBeyondHead`] if the log was shortened and now ends before the last event that was
+    /// handed out; [`Error::PastReplaced`] if the log has grown again since;
+    /// [`Fault::Closed`](crate::Fault); or [`Fault::Refused`](crate::Fault) if a retry can't help. Any
+    /// error ends the subscription.
     pub async fn next(&mut self) -> Option<Result<SequencedEvent, Error>> {
         StreamExt::next(self).await
     }
@@ -103,8 +104,8 @@ impl Subscription {
     /// after an error.
     ///
     /// # Errors
-    /// [`Error::AfterBeyondHead`], [`Error::PastReplaced`], [`Error::Closed`] or [`Error::Database`]; see
-    /// [`Subscription::next`].
+    /// [`Error::AfterBeyondHead`], [`Error::PastReplaced`], [`Fault::Closed`](crate::Fault) or
+    /// [`Fault::Refused`](crate::Fault); see [`Subscription::next`].
     pub async fn next_batch(&mut self) -> Option<Result<EventBatch, Error>> {
         // A caller may switch from `next` to `next_batch` in the middle of a batch.
         if let (Some(through), true) = (self.read_to, self.rest.len() > 0) {

@@ -96,7 +96,7 @@ impl OpenNamespaces {
     /// token in the settings or a new one.
     ///
     /// # Errors
-    /// [`Error::Unavailable`], [`Error::Timeout`] or [`Error::Database`] if the store fails.
+    /// [`Error::Fault`] if the store fails.
     pub(crate) async fn open(
         stores: Arc<MessageNamespaces>,
         token_of_default: Option<&str>,
@@ -137,7 +137,7 @@ impl OpenNamespaces {
     /// The namespace `default`, created again if it was deleted.
     ///
     /// # Errors
-    /// [`Error::Unavailable`], [`Error::Timeout`] or [`Error::Database`] if the store fails.
+    /// [`Error::Fault`] if the store fails.
     pub(crate) async fn default_namespace(&self) -> Result<Arc<OpenNamespace>, Error> {
         let name = default_name();
         if let Some(open) = self.find(&name).await? {
@@ -155,7 +155,7 @@ impl OpenNamespaces {
     /// The namespace with this name, or `None` if it does not exist.
     ///
     /// # Errors
-    /// [`Error::Unavailable`], [`Error::Timeout`] or [`Error::Database`] if the store fails.
+    /// [`Error::Fault`] if the store fails.
     pub(crate) async fn find(
         &self,
         name: &NamespaceName,
@@ -175,7 +175,7 @@ impl OpenNamespaces {
     /// The namespace with this name, created with this token if it does not exist.
     ///
     /// # Errors
-    /// [`Error::Unavailable`], [`Error::Timeout`] or [`Error::Database`] if the store fails.
+    /// [`Error::Fault`] if the store fails.
     pub(crate) async fn ensure(
         &self,
         name: &NamespaceName,
@@ -236,8 +236,7 @@ impl OpenNamespaces {
     /// Creates a namespace.
     ///
     /// # Errors
-    /// [`Error::NamespaceExists`] if it exists; [`Error::Unavailable`], [`Error::Timeout`] or
-    /// [`Error::Database`] if the store fails.
+    /// [`Error::NamespaceExists`] if it exists; [`Error::Fault`] if the store fails.
     pub(crate) async fn create(
         &self,
         name: &NamespaceName,
@@ -250,8 +249,7 @@ impl OpenNamespaces {
     /// Deletes a namespace and returns its number of messages. Its subscriptions end.
     ///
     /// # Errors
-    /// [`Error::NamespaceNotFound`] if it does not exist; [`Error::Unavailable`],
-    /// [`Error::Timeout`] or [`Error::Database`] if the store fails.
+    /// [`Error::NamespaceNotFound`] if it does not exist; [`Error::Fault`] if the store fails.
     pub(crate) async fn delete(&self, name: &NamespaceName) -> Result<u64, Error> {
         let _changing = self.changing.lock().await;
         // Leaves the cache first, so that no new request can use the token during the deletion.

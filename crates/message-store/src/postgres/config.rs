@@ -34,15 +34,15 @@ pub struct Config {
     /// Whether to take over a schema that Message DB installed. Its messages and grants stay, and
     /// its clients go on without a restart.
     ///
-    /// The first connect replaces the functions and views, and builds the indexes `messages_stream`
-    /// and `messages_category`, in one transaction. No message is rewritten. Clients wait while the
-    /// indexes are built. The connect waits for a client's transaction up to `write_timeout`; then
-    /// it fails with [`Error::Timeout`], and nothing has changed. The connecting role must own the
-    /// schema's objects.
+    /// The first connect replaces the functions and views, and builds the indexes `messages_stream` and
+    /// `messages_category`, in one transaction. No message is rewritten. Clients wait while the indexes
+    /// are built. The connect waits for a client's transaction up to `write_timeout`; then it fails
+    /// with [`Fault::TimedOut`](crate::Fault), and nothing has changed. The connecting role must own
+    /// the schema's objects.
     ///
     /// Default: off. Then such a schema is refused with [`Error::ForeignSchema`].
     ///
-    /// [`Error::Timeout`]: crate::Error::Timeout
+    /// [`Fault::TimedOut`]: crate::Fault::TimedOut
     /// [`Error::ForeignSchema`]: crate::Error::ForeignSchema
     pub adopt_message_db: bool,
     /// For [`PostgresNamespaces`](super::PostgresNamespaces): the namespace in the schema

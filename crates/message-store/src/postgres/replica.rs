@@ -36,8 +36,8 @@ impl PostgresStore {
     /// ms. A replica that is not in use is not waited for: it comes back into use with the message.
     ///
     /// # Errors
-    /// [`Error::Timeout`] if a replica does not catch up within [`Config::read_timeout`];
-    /// [`Error::Unavailable`] or [`Error::Database`] if a server fails; [`Error::Closed`] after
+    /// [`Fault::TimedOut`] if a replica does not catch up within [`Config::read_timeout`];
+    /// [`Fault::Unreachable`] or [`Fault::Refused`] if a server fails; [`Fault::Closed`] after
     /// [`MessageStore::close`](crate::MessageStore::close).
     ///
     /// [`Config::read_timeout`]: super::ServerConfig::read_timeout

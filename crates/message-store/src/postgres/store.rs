@@ -59,11 +59,11 @@ impl PostgresStore {
     /// need more rights.
     ///
     /// # Errors
-    /// [`Error::Invalid`] with field `url`, `replica_url` or `schema`; [`Error::Unavailable`] or
-    /// [`Error::Database`] if the database fails, and the latter if its encoding is not UTF8;
-    /// [`Error::SchemaMismatch`] with the differences; [`Error::SchemaTooNew`];
+    /// [`Error::Invalid`] with field `url`, `replica_url` or `schema`; [`Fault::Unreachable`] or
+    /// [`Fault::Refused`] if the database fails, and the latter if its encoding is not UTF8;
+    /// [`Fault::SchemaChanged`] with the differences; [`Fault::SchemaTooNew`];
     /// [`Error::ForeignSchema`] if something else installed the schema; [`Error::SequenceBehind`];
-    /// [`Error::Timeout`] if an adoption, or the repair of the sequence, waited too long.
+    /// [`Fault::TimedOut`] if an adoption, or the repair of the sequence, waited too long.
     pub async fn connect(config: Config) -> Result<Self, Error> {
         // In a task, because the installation locks out other installers.
         // The handles are made here, because a recorder may be installed for this thread only.

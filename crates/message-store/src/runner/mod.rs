@@ -203,7 +203,7 @@ where
     /// # Errors
     /// An error of [`MessageStore::checkpoint`], [`MessageStore::save_checkpoint`],
     /// [`MessageStore::head_bookmark`], [`MessageStore::get_category_messages`] or
-    /// [`MessageStore::write_message`] that is not transient, such as [`Error::Closed`],
+    /// [`MessageStore::write_message`] that is not transient, such as [`Fault::Closed`](crate::Fault),
     /// [`Error::PastReplaced`] or [`Error::AfterBeyondHead`].
     pub async fn run(&mut self) -> Result<Infallible, Error> {
         loop {

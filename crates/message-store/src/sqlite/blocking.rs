@@ -61,11 +61,11 @@ impl BlockingSqliteStore {
     /// [`Config::read_only`](Config#structfield.read_only) it only reads.
     ///
     /// # Errors
-    /// [`Error::Unavailable`] if the file can't be opened or rejects a setting;
-    /// [`Error::ReadOnlyFile`] if it or its folder can't be written; [`Error::ColumnsDiffer`] if the
-    /// first or the last message has a wrong category; [`Error::SchemaMismatch`] if the schema was
-    /// changed or the file belongs to another application; [`Error::SchemaTooNew`];
-    /// [`Error::Timeout`] while another process holds the file's lock.
+    /// [`Fault::Unreachable`] if the file can't be opened or rejects a setting;
+    /// [`Fault::ReadOnlyFile`] if it or its folder can't be written; [`Error::ColumnsDiffer`] if the
+    /// first or the last message has a wrong category; [`Fault::SchemaChanged`] if the schema was
+    /// changed or the file belongs to another application; [`Fault::SchemaTooNew`];
+    /// [`Fault::TimedOut`] while another process holds the file's lock.
     pub fn open(config: Config) -> Result<Self, Error> {
         Self::open_measured(config, Metrics::new("sqlite"))
     }
@@ -78,11 +78,11 @@ impl BlockingSqliteStore {
     /// Writes one message. See [`MessageStore::write_message`](crate::MessageStore::write_message).
     ///
     /// # Errors
-    /// [`Error::Invalid`], [`Error::DuplicateId`] and [`Error::WrongExpectedVersion`], checked in
-    /// this order. [`Error::Timeout`] if the wait for the queue or for another process's lock takes
-    /// too long; [`Error::Unavailable`], [`Error::DiskFull`] or [`Error::Database`] if SQLite fails;
-    /// [`Error::FileMoved`]; [`Error::OutcomeUnknown`] or [`Error::Panicked`] if the commit failed partway: write again
-    /// with the same ids; [`Error::Closed`] after [`BlockingSqliteStore::close`].
+    /// [`Error::Invalid`], [`Error::DuplicateId`] and [`Error::WrongExpectedVersion`], checked in this
+    /// order. [`Fault::TimedOut`] if the wait for the queue or for another process's lock takes too
+    /// long; [`Fault::Unreachable`], [`Fault::DiskFull`] or [`Fault::Refused`] if SQLite fails;
+    /// [`Fault::FileMoved`]; [`Error::OutcomeUnknown`] or [`Fault::Panicked`] if the commit failed
+    /// partway: write again with the same ids; [`Fault::Closed`] after [`BlockingSqliteStore::close`].
     #[instrument(level = "debug", name = "messages.write_message", skip_all)]
     pub fn write_message(
         &self,
@@ -99,11 +99,11 @@ impl BlockingSqliteStore {
     /// [`MessageStore::write_batch`](crate::MessageStore::write_batch).
     ///
     /// # Errors
-    /// [`Error::Invalid`], [`Error::DuplicateId`] and [`Error::WrongExpectedVersion`], checked in
-    /// this order. [`Error::Timeout`] if the wait for the queue or for another process's lock takes
-    /// too long; [`Error::Unavailable`], [`Error::DiskFull`] or [`Error::Database`] if SQLite fails;
-    /// [`Error::FileMoved`]; [`Error::OutcomeUnknown`] or [`Error::Panicked`] if the commit failed partway: write again
-    /// with the same ids; [`Error::Closed`] after [`BlockingSqliteStore::close`].
+    /// [`Error::Invalid`], [`Error::DuplicateId`] and [`Error::WrongExpectedVersion`], checked in this
+    /// order. [`Fault::TimedOut`] if the wait for the queue or for another process's lock takes too
+    /// long; [`Fault::Unreachable`], [`Fault::DiskFull`] or [`Fault::Refused`] if SQLite fails;
+    /// [`Fault::FileMoved`]; [`Error::OutcomeUnknown`] or [`Fault::Panicked`] if the commit failed
+    /// partway: write again with the same ids; [`Fault::Closed`] after [`BlockingSqliteStore::close`].
     #[instrument(level = "debug", name = "messages.write_batch", skip_all)]
     pub fn write_batch(
         &self,
@@ -120,11 +120,11 @@ impl BlockingSqliteStore {
     /// [`MessageStore::write_streams`](crate::MessageStore::write_streams).
     ///
     /// # Errors
-    /// [`Error::Invalid`], [`Error::DuplicateId`] and [`Error::WrongExpectedVersion`], checked in
-    /// this order. [`Error::Timeout`] if the wait for the queue or for another process's lock takes
-    /// too long; [`Error::Unavailable`], [`Error::DiskFull`] or [`Error::Database`] if SQLite fails;
-    /// [`Error::FileMoved`]; [`Error::OutcomeUnknown`] or [`Error::Panicked`] if the commit failed partway: write again
-    /// with the same ids; [`Error::Closed`] after [`BlockingSqliteStore::close`].
+    /// [`Error::Invalid`], [`Error::DuplicateId`] and [`Error::WrongExpectedVersion`], checked in this
+    /// order. [`Fault::TimedOut`] if the wait for the queue or for another process's lock takes too
+    /// long; [`Fault::Unreachable`], [`Fault::DiskFull`] or [`Fault::Refused`] if SQLite fails;
+    /// [`Fault::FileMoved`]; [`Error::OutcomeUnknown`] or [`Fault::Panicked`] if the commit failed
+    /// partway: write again with the same ids; [`Fault::Closed`] after [`BlockingSqliteStore::close`].
     #[instrument(level = "debug", name = "messages.write_streams", skip_all)]
     pub fn write_streams(&self, writes: Vec<StreamWrite>) -> Result<Vec<Vec<Written>>, Error> {
         let request = Request::from_streams(&self.shared.config, writes)?;
@@ -148,9 +148,9 @@ impl BlockingSqliteStore {
     ///
     /// # Errors
     /// [`Error::ImportConflict`] for a message that does not continue the stored ones.
-    /// [`Error::Timeout`] while another process holds the file's write lock;
-    /// [`Error::Unavailable`], [`Error::Database`] or [`Error::OutcomeUnknown`] if SQLite fails;
-    /// [`Error::Closed`] after [`BlockingSqliteStore::close`].
+    /// [`Fault::TimedOut`] while another process holds the file's write lock;
+    /// [`Fault::Unreachable`], [`Fault::Refused`] or [`Error::OutcomeUnknown`] if SQLite fails;
+    /// [`Fault::Closed`] after [`BlockingSqliteStore::close`].
     #[instrument(level = "debug", name = "messages.import", skip_all)]
     pub fn import_messages(&self, messages: &[RecordedMessage]) -> Result<u64, Error> {
         let writer = &self.shared.writer;
@@ -162,8 +162,8 @@ impl BlockingSqliteStore {
     ///
     /// # Errors
     /// [`Error::PastReplaced`] or [`Error::AfterBeyondHead`] if the read goes on after a message that
-    /// is not in the store; [`Error::Unavailable`] or [`Error::Database`] if SQLite fails;
-    /// [`Error::Closed`] after [`BlockingSqliteStore::close`].
+    /// is not in the store; [`Fault::Unreachable`] or [`Fault::Refused`] if SQLite fails;
+    /// [`Fault::Closed`] after [`BlockingSqliteStore::close`].
     #[instrument(level = "debug", name = "messages.get_stream", skip_all)]
     pub fn get_stream_messages(
         &self,
@@ -178,8 +178,8 @@ impl BlockingSqliteStore {
     ///
     /// # Errors
     /// [`Error::PastReplaced`] or [`Error::AfterBeyondHead`] if the read goes on after a message that
-    /// is not in the store; [`Error::Unavailable`] or [`Error::Database`] if SQLite fails;
-    /// [`Error::Closed`] after [`BlockingSqliteStore::close`].
+    /// is not in the store; [`Fault::Unreachable`] or [`Fault::Refused`] if SQLite fails;
+    /// [`Fault::Closed`] after [`BlockingSqliteStore::close`].
     #[instrument(level = "debug", name = "messages.get_category", skip_all)]
     pub fn get_category_messages(
         &self,
@@ -202,7 +202,7 @@ impl BlockingSqliteStore {
     /// [`MessageStore::get_last_stream_message`](crate::MessageStore::get_last_stream_message).
     ///
     /// # Errors
-    /// [`Error::Unavailable`] or [`Error::Database`] if SQLite fails; [`Error::Closed`] after
+    /// [`Fault::Unreachable`] or [`Fault::Refused`] if SQLite fails; [`Fault::Closed`] after
     /// [`BlockingSqliteStore::close`].
     #[instrument(level = "debug", name = "messages.get_last", skip_all)]
     pub fn get_last_stream_message(
@@ -220,7 +220,7 @@ impl BlockingSqliteStore {
     /// [`MessageStore::stream_version`](crate::MessageStore::stream_version).
     ///
     /// # Errors
-    /// [`Error::Unavailable`] or [`Error::Database`] if SQLite fails; [`Error::Closed`] after
+    /// [`Fault::Unreachable`] or [`Fault::Refused`] if SQLite fails; [`Fault::Closed`] after
     /// [`BlockingSqliteStore::close`].
     pub fn stream_version(&self, stream: &StreamName) -> Result<Option<Position>, Error> {
         let name = stream.as_str();
@@ -232,7 +232,7 @@ impl BlockingSqliteStore {
     /// [`MessageStore::head`](crate::MessageStore::head).
     ///
     /// # Errors
-    /// [`Error::Unavailable`] or [`Error::Database`] if SQLite fails; [`Error::Closed`] after
+    /// [`Fault::Unreachable`] or [`Fault::Refused`] if SQLite fails; [`Fault::Closed`] after
     /// [`BlockingSqliteStore::close`].
     pub fn head(&self) -> Result<Option<GlobalPosition>, Error> {
         self.shared.read(read::head)
@@ -242,7 +242,7 @@ impl BlockingSqliteStore {
     /// [`MessageStore::head_bookmark`](crate::MessageStore::head_bookmark).
     ///
     /// # Errors
-    /// [`Error::Unavailable`] or [`Error::Database`] if SQLite fails; [`Error::Closed`] after
+    /// [`Fault::Unreachable`] or [`Fault::Refused`] if SQLite fails; [`Fault::Closed`] after
     /// [`BlockingSqliteStore::close`].
     pub fn head_bookmark(&self) -> Result<Option<Bookmark>, Error> {
         self.shared.read(place::head_bookmark)
@@ -252,7 +252,7 @@ impl BlockingSqliteStore {
     /// [`MessageStore::list_streams`](crate::MessageStore::list_streams).
     ///
     /// # Errors
-    /// [`Error::Unavailable`] or [`Error::Database`] if SQLite fails; [`Error::Closed`] after
+    /// [`Fault::Unreachable`] or [`Fault::Refused`] if SQLite fails; [`Fault::Closed`] after
     /// [`BlockingSqliteStore::close`].
     pub fn list_streams(&self, list: &ListStreams) -> Result<Vec<StreamInfo>, Error> {
         let streams = |connection: &_| list::streams(connection, list);
@@ -263,7 +263,7 @@ impl BlockingSqliteStore {
     /// [`MessageStore::list_categories`](crate::MessageStore::list_categories).
     ///
     /// # Errors
-    /// [`Error::Unavailable`] or [`Error::Database`] if SQLite fails; [`Error::Closed`] after
+    /// [`Fault::Unreachable`] or [`Fault::Refused`] if SQLite fails; [`Fault::Closed`] after
     /// [`BlockingSqliteStore::close`].
     pub fn list_categories(&self) -> Result<Vec<CategoryInfo>, Error> {
         self.shared.read(list::categories)
@@ -273,7 +273,7 @@ impl BlockingSqliteStore {
     /// [`MessageStore::info`](crate::MessageStore::info).
     ///
     /// # Errors
-    /// [`Error::Unavailable`] or [`Error::Database`] if SQLite fails; [`Error::Closed`] after
+    /// [`Fault::Unreachable`] or [`Fault::Refused`] if SQLite fails; [`Fault::Closed`] after
     /// [`BlockingSqliteStore::close`].
     pub fn info(&self) -> Result<StoreInfo, Error> {
         self.shared.read(list::info)
@@ -284,9 +284,9 @@ impl BlockingSqliteStore {
     /// [`MessageStore::truncate_stream`](crate::MessageStore::truncate_stream).
     ///
     /// # Errors
-    /// [`Error::Timeout`] while another process holds the file's write lock;
-    /// [`Error::Unavailable`], [`Error::Database`] or [`Error::OutcomeUnknown`] if SQLite fails;
-    /// [`Error::Closed`] after [`BlockingSqliteStore::close`].
+    /// [`Fault::TimedOut`] while another process holds the file's write lock;
+    /// [`Fault::Unreachable`], [`Fault::Refused`] or [`Error::OutcomeUnknown`] if SQLite fails;
+    /// [`Fault::Closed`] after [`BlockingSqliteStore::close`].
     pub fn truncate_stream(&self, stream: &StreamName, before: Position) -> Result<u64, Error> {
         let writer = &self.shared.writer;
         writer.change(|connection| retention::truncate(connection, stream.as_str(), before))
@@ -297,9 +297,9 @@ impl BlockingSqliteStore {
     /// [`MessageStore::expire_messages`](crate::MessageStore::expire_messages).
     ///
     /// # Errors
-    /// [`Error::Timeout`] while another process holds the file's write lock;
-    /// [`Error::Unavailable`], [`Error::Database`] or [`Error::OutcomeUnknown`] if SQLite fails;
-    /// [`Error::Closed`] after [`BlockingSqliteStore::close`]. Some messages may have been deleted.
+    /// [`Fault::TimedOut`] while another process holds the file's write lock;
+    /// [`Fault::Unreachable`], [`Fault::Refused`] or [`Error::OutcomeUnknown`] if SQLite fails;
+    /// [`Fault::Closed`] after [`BlockingSqliteStore::close`]. Some messages may have been deleted.
     pub fn expire_messages(&self, category: &Category, before: SystemTime) -> Result<u64, Error> {
         let before_us = to_us(before);
         let start = |connection: &_| Expiry::start(connection, category);
@@ -316,8 +316,8 @@ impl BlockingSqliteStore {
     /// [`MessageStore::checkpoint`](crate::MessageStore::checkpoint).
     ///
     /// # Errors
-    /// [`Error::Invalid`] with field `consumer` for an invalid name. [`Error::Unavailable`] or
-    /// [`Error::Database`] if SQLite fails; [`Error::Closed`] after [`BlockingSqliteStore::close`].
+    /// [`Error::Invalid`] with field `consumer` for an invalid name. [`Fault::Unreachable`] or
+    /// [`Fault::Refused`] if SQLite fails; [`Fault::Closed`] after [`BlockingSqliteStore::close`].
     pub fn checkpoint(&self, consumer: &str) -> Result<Option<Bookmark>, Error> {
         crate::Limits::check_consumer(consumer)?;
         let saved = |connection: &_| place::checkpoint(connection, consumer);
@@ -329,9 +329,9 @@ impl BlockingSqliteStore {
     /// [`MessageStore::save_checkpoint`](crate::MessageStore::save_checkpoint).
     ///
     /// # Errors
-    /// [`Error::Invalid`] with field `consumer` for an invalid name. [`Error::Timeout`] while
-    /// another process holds the file's write lock; [`Error::Unavailable`], [`Error::Database`] or
-    /// [`Error::OutcomeUnknown`] if SQLite fails; [`Error::Closed`] after
+    /// [`Error::Invalid`] with field `consumer` for an invalid name. [`Fault::TimedOut`] while
+    /// another process holds the file's write lock; [`Fault::Unreachable`], [`Fault::Refused`] or
+    /// [`Error::OutcomeUnknown`] if SQLite fails; [`Fault::Closed`] after
     /// [`BlockingSqliteStore::close`].
     pub fn save_checkpoint(
         &self,
@@ -348,9 +348,9 @@ impl BlockingSqliteStore {
     /// [`MessageStore::delete_checkpoint`](crate::MessageStore::delete_checkpoint).
     ///
     /// # Errors
-    /// [`Error::Invalid`] with field `consumer` for an invalid name. [`Error::Timeout`] while
-    /// another process holds the file's write lock; [`Error::Unavailable`], [`Error::Database`] or
-    /// [`Error::OutcomeUnknown`] if SQLite fails; [`Error::Closed`] after
+    /// [`Error::Invalid`] with field `consumer` for an invalid name. [`Fault::TimedOut`] while
+    /// another process holds the file's write lock; [`Fault::Unreachable`], [`Fault::Refused`] or
+    /// [`Error::OutcomeUnknown`] if SQLite fails; [`Fault::Closed`] after
     /// [`BlockingSqliteStore::close`].
     pub fn delete_checkpoint(&self, consumer: &str) -> Result<bool, Error> {
         crate::Limits::check_consumer(consumer)?;
@@ -365,8 +365,9 @@ impl BlockingSqliteStore {
     /// file.
     ///
     /// # Errors
-    /// [`Error::Io`] if the file exists or can't be written; [`Error::DiskFull`]; [`Error::Database`]
-    /// if SQLite fails or the copy is damaged; [`Error::FileMoved`]; [`Error::Closed`] after [`BlockingSqliteStore::close`].
+    /// [`Error::Io`] if the file exists or can't be written; [`Fault::DiskFull`]; [`Fault::Refused`] if
+    /// SQLite fails or the copy is damaged; [`Fault::FileMoved`]; [`Fault::Closed`] after
+    /// [`BlockingSqliteStore::close`].
     #[instrument(level = "debug", name = "messages.backup", skip_all)]
     pub fn backup(&self, path: &Path) -> Result<(), Error> {
         self.shared.read(|connection| Ok(backup(connection, path)?))
@@ -382,8 +383,8 @@ impl BlockingSqliteStore {
     /// [`MessageStore::health`](crate::MessageStore::health).
     ///
     /// # Errors
-    /// [`Error::FileMoved`]; [`Error::ColumnsDiffer`]; [`Error::Unavailable`] or [`Error::Database`] if
-    /// SQLite fails; [`Error::Closed`] after [`BlockingSqliteStore::close`].
+    /// [`Fault::FileMoved`]; [`Error::ColumnsDiffer`]; [`Fault::Unreachable`] or [`Fault::Refused`] if
+    /// SQLite fails; [`Fault::Closed`] after [`BlockingSqliteStore::close`].
     pub fn health(&self) -> Result<Health, Error> {
         if let Some(readers) = &self.shared.readers {
             readers.file().check().map_err(Failure::from)?;
@@ -413,7 +414,7 @@ impl BlockingSqliteStore {
     }
 
     /// Closes the store. Queued writes of blocking callers finish; queued writes of async callers
-    /// fail with [`Error::Closed`], and so do new calls.
+    /// fail with [`Fault::Closed`], and so do new calls.
     pub fn close(&self) {
         // Close the queue first, because its last commit needs the connection.
         self.shared.blocking_queue.close();

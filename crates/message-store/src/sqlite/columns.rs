@@ -80,8 +80,8 @@ struct Part {
 /// ```
 ///
 /// # Errors
-/// [`Error::SchemaMismatch`] if the file has no store; [`Error::Unavailable`] or [`Error::Database`]
-/// from SQLite.
+/// [`Fault::SchemaChanged`](crate::Fault) if the file has no store;
+/// [`Fault::Unreachable`](crate::Fault) or [`Fault::Refused`](crate::Fault) from SQLite.
 pub fn check_columns(
     config: &Config,
     mut progress: impl FnMut(&ColumnCheck) -> ControlFlow<()>,
@@ -112,15 +112,16 @@ pub fn check_columns(
 /// were changed. Call it after [`Error::ColumnsDiffer`], or if [`check_columns`] finds a difference.
 ///
 /// Runs in one transaction, so a call that fails or is killed changes nothing. Holds the file's write
-/// lock meanwhile: writes of every process fail with [`Error::Timeout`] if it takes longer than their
-/// time limit. Reads go on. Costs as much as [`check_columns`], and an update for each wrong message;
-/// blocks its thread.
+/// lock meanwhile: writes of every process fail with [`Fault::TimedOut`](crate::Fault) if it takes
+/// longer than their time limit. Reads go on. Costs as much as [`check_columns`], and an update for
+/// each wrong message; blocks its thread.
 ///
 /// # Errors
-/// [`Error::Timeout`] if another process holds the write lock for longer than
-/// [`Config::write_timeout`]; [`Error::ReadOnlyFile`]; [`Error::DiskFull`]; [`Error::FileMoved`];
-/// [`Error::OutcomeUnknown`] if the commit itself failed: call it again; [`Error::SchemaMismatch`];
-/// [`Error::Unavailable`] or [`Error::Database`] from SQLite.
+/// [`Fault::TimedOut`](crate::Fault) if another process holds the write lock for longer than
+/// [`Config::write_timeout`]; [`Fault::ReadOnlyFile`](crate::Fault); [`Fault::DiskFull`](crate::Fault);
+/// [`Fault::FileMoved`](crate::Fault); [`Error::OutcomeUnknown`] if the commit itself failed: call it
+/// again; [`Fault::SchemaChanged`](crate::Fault); [`Fault::Unreachable`](crate::Fault) or
+/// [`Fault::Refused`](crate::Fault) from SQLite.
 pub fn rebuild_columns(config: &Config) -> Result<u64, Error> {
     let store = BlockingSqliteStore::open_with(config.clone(), Metrics::default(), |_| Ok(()))?;
     let rebuilt = store.shared.writer.change(rebuild);

@@ -10,8 +10,9 @@ use crate::{Error, Fault, Limits, Reason};
 pub struct Config {
     /// The storage of the messages: memory or a file.
     pub location: Location,
-    /// Whether the file is opened only for reads, for example an archive or a backup on a read-only mount.
-    /// Nothing is installed or upgraded, and writes fail with [`Error::ReadOnlyFile`]. Default: off.
+    /// Whether the file is opened only for reads, for example an archive or a backup on a read-only
+    /// mount. Nothing is installed or upgraded, and writes fail with [`Fault::ReadOnlyFile`]. Default:
+    /// off.
     ///
     /// Reads see what other processes write. But if the file and its folder can't be written and no
     /// process has the store open, SQLite opens the file as immutable: it takes no locks and does not

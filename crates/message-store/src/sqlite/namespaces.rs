@@ -54,8 +54,8 @@ impl SqliteNamespaces {
     /// exists until its store is closed.
     ///
     /// # Errors
-    /// [`Error::Io`] if the folder can't be created; [`Error::Unavailable`] if its path is relative
-    /// and the working directory does not exist.
+    /// [`Error::Io`] if the folder can't be created; [`Fault::Unreachable`](crate::Fault) if its path
+    /// is relative and the working directory does not exist.
     pub fn new(config: Config) -> Result<Self, Error> {
         let config = config.normalized()?;
         if let Location::File(folder) = &config.location

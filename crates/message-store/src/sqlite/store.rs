@@ -48,11 +48,11 @@ impl SqliteStore {
     /// [`Config::read_only`](Config#structfield.read_only) it only reads.
     ///
     /// # Errors
-    /// [`Error::Unavailable`] if the file can't be opened or rejects a setting;
-    /// [`Error::ReadOnlyFile`] if it or its folder can't be written; [`Error::ColumnsDiffer`] if the
-    /// first or the last message has a wrong category; [`Error::SchemaMismatch`] if the schema was
-    /// changed or the file belongs to another application; [`Error::SchemaTooNew`];
-    /// [`Error::Timeout`] while another process holds the file's lock.
+    /// [`Fault::Unreachable`] if the file can't be opened or rejects a setting;
+    /// [`Fault::ReadOnlyFile`] if it or its folder can't be written; [`Error::ColumnsDiffer`] if the
+    /// first or the last message has a wrong category; [`Fault::SchemaChanged`] if the schema was
+    /// changed or the file belongs to another application; [`Fault::SchemaTooNew`];
+    /// [`Fault::TimedOut`] while another process holds the file's lock.
     pub async fn open(config: Config) -> Result<Self, Error> {
         // Here, because a recorder may be installed for this thread only.
         let metrics = Metrics::new("sqlite");
@@ -71,8 +71,9 @@ impl SqliteStore {
     /// file.
     ///
     /// # Errors
-    /// [`Error::Io`] if the file exists or can't be written; [`Error::DiskFull`]; [`Error::Database`]
-    /// if SQLite fails or the copy is damaged; [`Error::FileMoved`]; [`Error::Closed`] after [`MessageStore::close`].
+    /// [`Error::Io`] if the file exists or can't be written; [`Fault::DiskFull`]; [`Fault::Refused`] if
+    /// SQLite fails or the copy is damaged; [`Fault::FileMoved`]; [`Fault::Closed`] after
+    /// [`MessageStore::close`].
     pub async fn backup(&self, path: impl AsRef<Path>) -> Result<(), Error> {
         let path = path.as_ref().to_owned();
         self.on_blocking_thread(move |store| store.backup(&path))

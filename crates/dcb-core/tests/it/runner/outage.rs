@@ -21,6 +21,8 @@ struct Checkpoint {
     down: Arc<AtomicBool>,
     /// The number of writes that still fail.
     refusals: usize,
+    /// Whether its handler fails, because another store is down.
+    has_handler: bool,
 }
 
 impl Checkpoint {
@@ -29,7 +31,13 @@ impl Checkpoint {
             return Ok(());
         }
         self.refusals = self.refusals.saturating_sub(1);
-        Err(unplugged())
+        match self.has_handler {
+            true => Err(Error::Handler {
+                name: "seats".to_owned(),
+                source: Arc::new(unplugged()),
+            }),
+            false => Err(unplugged()),
+        }
     }
 }
 
@@ -123,10 +131,17 @@ async fn outage_lasts_while_the_read_model_is_down() {
 
 #[tokio::test]
 async fn outage_ends_after_the_last_batch() {
+    for has_handler in [false, true] {
+        ends_after_the_last_batch(has_handler).await;
+    }
+}
+
+async fn ends_after_the_last_batch(has_handler: bool) {
     let store = MemoryStore::new();
     store.append(tagged("a")).await.unwrap();
     let model = Checkpoint {
         refusals: 2,
+        has_handler,
         ..Checkpoint::default()
     };
     let mut runner = ProjectionRunner::new(store, Query::all(), model);

@@ -53,8 +53,8 @@ impl PostgresNamespaces {
     /// [`Config::schema`].
     ///
     /// # Errors
-    /// [`Error::Invalid`] with field `url` or `replica_url`; [`Error::Unavailable`] or
-    /// [`Error::Database`] if the database fails.
+    /// [`Error::Invalid`] with field `url` or `replica_url`; [`Fault::Unreachable`](crate::Fault) or
+    /// [`Fault::Refused`](crate::Fault) if the database fails.
     pub async fn connect(config: Config) -> Result<Self, Error> {
         let shared = Arc::new(Shared::new(config).await?);
         let preparing = Arc::clone(&shared);

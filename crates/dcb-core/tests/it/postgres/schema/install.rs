@@ -213,7 +213,7 @@ async fn closed_port_is_unavailable() {
     );
 }
 
-/// The error carries the server's code and is not [`Error::Unavailable`].
+/// The error carries the server's code and is not [`Fault::Unreachable`].
 #[tokio::test(flavor = "multi_thread")]
 async fn missing_database_is_a_database_error() {
     let log = fresh_log().await;
