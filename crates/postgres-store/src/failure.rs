@@ -177,3 +177,29 @@ pub fn code_and_message(error: &sqlx::Error) -> (Option<Arc<str>>, Arc<str>) {
 pub fn violated_constraint(error: &sqlx::Error) -> Option<&str> {
     error.as_database_error()?.constraint()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Each SQLSTATE of these classes, and no other.
+    #[test]
+    fn sqlstates_of_conflicts_resources_and_interventions_are_transient() {
+        for (code, is_transient) in [
+            ("40001", true),
+            ("40P01", true),
+            ("53100", true),
+            ("53200", true),
+            ("53300", true),
+            ("57014", true),
+            ("55P03", true),
+            ("55006", false),
+            ("23505", false),
+            ("42P01", false),
+            ("XX000", false),
+        ] {
+            let fault = kind_of(code)(Reason::new(""));
+            assert_eq!(fault.is_transient(), is_transient, "{code}");
+        }
+    }
+}

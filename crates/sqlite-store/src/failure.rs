@@ -121,22 +121,32 @@ mod tests {
         for (code, text) in [
             (
                 ffi::SQLITE_BUSY_SNAPSHOT,
-                "another session holds a lock: database is locked (code SQLITE_BUSY)",
+                "another session holds a lock: no (code SQLITE_BUSY)",
             ),
+            (ffi::SQLITE_FULL, "the disk is full: no (code SQLITE_FULL)"),
             (
                 ffi::SQLITE_IOERR_FSYNC,
-                "a file of the database can't be read or written: disk I/O error (code SQLITE_IOERR)",
+                "a file of the database can't be read or written: no (code SQLITE_IOERR)",
             ),
             (
                 ffi::SQLITE_NOTADB,
-                "the file can't be used: file is not a database (code SQLITE_NOTADB)",
+                "the file can't be used: no (code SQLITE_NOTADB)",
             ),
             (
                 ffi::SQLITE_READONLY,
-                "the database is read-only: attempt to write a readonly database (code SQLITE_READONLY)",
+                "the database is read-only: no (code SQLITE_READONLY)",
+            ),
+            (
+                ffi::SQLITE_CANTOPEN,
+                "the database can't be reached: no (code SQLITE_CANTOPEN)",
+            ),
+            (
+                ffi::SQLITE_CORRUPT,
+                "the database failed: no (code SQLITE_CORRUPT)",
             ),
         ] {
-            assert_eq!(fault(&failed_with(code)).to_string(), text);
+            let failed = Error::SqliteFailure(ffi::Error::new(code), Some("no".to_owned()));
+            assert_eq!(fault(&failed).to_string(), text);
         }
     }
 

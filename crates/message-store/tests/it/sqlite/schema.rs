@@ -86,7 +86,7 @@ fn file_of_other_application_is_not_changed() {
     )
     .unwrap();
     let refused = refused(&text);
-    assert!(matches!(refused, Error::Fault(Fault::SchemaChanged { .. })));
+    assert!(matches!(refused, Error::Fault(Fault::NotADatabase(_))));
     assert!(!refused.is_transient(), "a retry can never succeed");
 }
 

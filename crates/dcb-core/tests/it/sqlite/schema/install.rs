@@ -95,7 +95,7 @@ async fn path_that_is_no_database_is_refused() {
     let missing = folder.path().join("missing").join("log.db");
     let refused = SqliteStore::open(Config::file(&text)).await.unwrap_err();
     assert!(
-        matches!(refused, Error::Fault(Fault::Refused(_))),
+        matches!(refused, Error::Fault(Fault::NotADatabase(_))),
         "{refused:?}"
     );
     assert!(
