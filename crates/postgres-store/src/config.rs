@@ -134,7 +134,7 @@ impl ServerConfig {
             None => Vec::new(),
         };
         Ok(Servers {
-            primary: self.primary()?,
+            primary: self.primary::<E>()?,
             replicas,
         })
     }
