@@ -1,6 +1,7 @@
 //! The series over HTTP.
 
 mod admin;
+mod bombs;
 mod bounds;
 mod federate;
 mod files;

@@ -44,11 +44,18 @@ impl Process {
 
     /// The memory in use, in bytes; on Linux.
     pub(super) fn resident_bytes(&self) -> usize {
+        self.status_bytes("VmRSS:")
+    }
+
+    /// The most memory that was in use so far, in bytes; on Linux.
+    pub(super) fn peak_bytes(&self) -> usize {
+        self.status_bytes("VmHWM:")
+    }
+
+    fn status_bytes(&self, name: &str) -> usize {
         let status = fs::read_to_string(format!("/proc/{}/status", self.child.id()));
         let status = status.expect("the process runs");
-        let mut fields = status
-            .lines()
-            .filter_map(|line| line.strip_prefix("VmRSS:"));
+        let mut fields = status.lines().filter_map(|line| line.strip_prefix(name));
         let kilobytes = fields.next().expect("the kernel reports it");
         let kilobytes = kilobytes.trim().trim_end_matches(" kB");
         1024 * kilobytes.parse::<usize>().expect("a number")

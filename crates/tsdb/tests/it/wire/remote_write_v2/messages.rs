@@ -24,7 +24,7 @@ pub(super) struct TimeSeries {
     pub(super) created_timestamp: i64,
 }
 
-#[derive(Clone, PartialEq, prost::Message)]
+#[derive(Clone, Copy, PartialEq, prost::Message)]
 pub(super) struct Sample {
     #[prost(double, tag = "1")]
     pub(super) value: f64,
