@@ -1,6 +1,6 @@
-//! Errors and durations of calls while the server can't be reached.
+//! Errors and limits of calls while the server can't be reached.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use dcb_core::postgres::{Config, ConnectError, ConnectErrorKind, PostgresStore};
 use dcb_core::{
@@ -87,9 +87,8 @@ async fn refused_connection_is_the_cause() {
 }
 
 const LIMIT: Duration = Duration::from_secs(2);
-/// The slack is for a busy machine.
-const SOON: Duration = Duration::from_secs(20);
-const LONG: Duration = Duration::from_secs(60);
+/// Longer than a failing test waits, so that a call that keeps this limit instead of its own fails.
+const LONG: Duration = Duration::from_secs(600);
 
 /// A decision with this limit, which appends an event.
 async fn decide(store: &PostgresStore, limit: Duration) -> Error {
@@ -99,12 +98,10 @@ async fn decide(store: &PostgresStore, limit: Duration) -> Error {
     decided.await.unwrap_err()
 }
 
-/// The error of a call that ends soon.
+/// The error of a call that keeps [`LIMIT`].
 async fn soon<T>(call: impl Future<Output = Result<T, Error>>) -> Error {
-    let begun = Instant::now();
     // Boxed, because the test makes many calls.
     let failed = timeout(TIMEOUT, Box::pin(call)).await.expect("it ends");
-    assert!(begun.elapsed() < SOON, "{:?}", begun.elapsed());
     failed.err().expect("an error")
 }
 
@@ -185,10 +182,8 @@ async fn append_of_a_decision_keeps_the_limit_of_the_decision() {
     let store = connect(&log).await;
     store.append(tagged("a")).await.unwrap();
     let _lock = LogLock::take(&log).await;
-    let begun = Instant::now();
+    // The least time of an append is 180 s here.
     let failed = timeout(TIMEOUT, decide(&store, LIMIT)).await.unwrap();
-    // The least time of an append is 18 s here.
-    assert!(begun.elapsed() < LONG / 2, "{:?}", begun.elapsed());
     assert!(
         matches!(
             failed,
@@ -290,17 +285,19 @@ async fn assert_calls_fail_at_once(store: &PostgresStore) {
     soon(store.append(tagged("a"))).await;
     // The second may wait behind it.
     soon(store.append(tagged("a"))).await;
-    let begun = Instant::now();
-    for _ in 0..CALLS {
-        for failed in [
-            soon(store.head()).await,
-            soon(store.append(tagged("a"))).await,
-            decide(store, LONG).await,
-        ] {
-            assert!(cause_kinds().contains(&cause(&failed).kind()), "{failed}");
+    let calls = async {
+        for _ in 0..CALLS {
+            for failed in [
+                soon(store.head()).await,
+                soon(store.append(tagged("a"))).await,
+                decide(store, LONG).await,
+            ] {
+                assert!(cause_kinds().contains(&cause(&failed).kind()), "{failed}");
+            }
         }
-    }
-    assert!(begun.elapsed() < SOON, "{:?}", begun.elapsed());
+    };
+    // If each append waited for its own limit, they would take longer.
+    timeout(TIMEOUT, calls).await.expect("they end");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -1,6 +1,6 @@
 //! Errors and durations of calls while the server can't be reached.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use local_postgres::{Durability, LocalPostgres, Options, SessionProxy};
 use message_store::postgres::{Config, ConnectError, ConnectErrorKind, PostgresStore};
@@ -87,9 +87,8 @@ async fn refused_connection_is_the_cause() {
 }
 
 const LIMIT: Duration = Duration::from_secs(2);
-/// The slack is for a busy machine.
-const SOON: Duration = Duration::from_secs(20);
-const LONG: Duration = Duration::from_secs(60);
+/// Longer than a failing test waits, so that a call that keeps this limit instead of its own fails.
+const LONG: Duration = Duration::from_secs(600);
 
 async fn relaxed_server() -> LocalPostgres {
     let options = Options {
@@ -103,12 +102,10 @@ fn cause_kinds() -> [ConnectErrorKind; 2] {
     [ConnectErrorKind::Refused, ConnectErrorKind::NotAnswered]
 }
 
-/// The error of a call that ends soon.
+/// The error of a call that keeps [`LIMIT`].
 async fn soon<T>(call: impl Future<Output = Result<T, Error>>) -> Error {
-    let begun = Instant::now();
     // Boxed, because the test makes many calls.
     let failed = timeout(TIMEOUT, Box::pin(call)).await.expect("it ends");
-    assert!(begun.elapsed() < SOON, "{:?}", begun.elapsed());
     failed.err().expect("an error")
 }
 
@@ -268,13 +265,15 @@ async fn assert_calls_fail_at_once(store: &PostgresStore) {
     soon(write_one(store)).await;
     // The second may wait behind it.
     soon(write_one(store)).await;
-    let begun = Instant::now();
-    for _ in 0..CALLS {
-        for failed in [soon(store.head()).await, soon(write_one(store)).await] {
-            assert!(cause_kinds().contains(&cause(&failed).kind()), "{failed}");
+    let calls = async {
+        for _ in 0..CALLS {
+            for failed in [soon(store.head()).await, soon(write_one(store)).await] {
+                assert!(cause_kinds().contains(&cause(&failed).kind()), "{failed}");
+            }
         }
-    }
-    assert!(begun.elapsed() < SOON, "{:?}", begun.elapsed());
+    };
+    // If each write waited for its own limit, they would take longer.
+    timeout(TIMEOUT, calls).await.expect("they end");
 }
 
 #[tokio::test(flavor = "multi_thread")]

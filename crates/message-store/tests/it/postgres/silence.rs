@@ -1,6 +1,6 @@
 //! Connections that fall silent, as behind a firewall that forgets them.
 
-use std::time::{Duration, Instant};
+use std::time::{Duration, SystemTime};
 
 use local_postgres::SessionProxy;
 use message_store::postgres::{Config, PostgresStore};
@@ -12,54 +12,44 @@ use tokio::time::timeout;
 
 use crate::support::postgres::{connect, fresh_store, message, stream_name, whole_stream, write};
 
-/// How long it may take until dead connections are noticed. The slack is for a busy machine.
-const NOTICED: Duration = Duration::from_secs(12);
-const SLACK: Duration = Duration::from_millis(1500);
+/// Longer than any step takes. Only a failing test waits this long.
+const TIMEOUT: Duration = Duration::from_secs(60);
 
+/// A read fails at its limit, so that one that succeeds has kept it.
 #[tokio::test(flavor = "multi_thread")]
-async fn calls_keep_their_limits_when_connections_fall_silent() {
+async fn calls_succeed_on_other_connections_when_theirs_fall_silent() {
     let (database, direct) = fresh_store().await;
     let proxy = SessionProxy::start(database.url()).await;
-    let config = Config::new(proxy.url());
-    let (write_limit, read_limit) = (config.write_timeout, config.read_timeout);
-    let store = connect(config).await;
+    let store = connect(Config::new(proxy.url())).await;
     write(&store, "a-1", 1).await;
     let reads = || {
         let mut reads = JoinSet::new();
         for _ in 0..12 {
             let store = store.clone();
-            reads.spawn(async move {
-                let begun = Instant::now();
-                let read = store.stream_version(&stream_name("a-1")).await;
-                (begun.elapsed(), read)
-            });
+            reads.spawn(async move { store.stream_version(&stream_name("a-1")).await });
         }
-        reads
+        async move {
+            let reads = timeout(TIMEOUT, reads.join_all()).await.expect("they end");
+            assert!(reads.iter().all(Result::is_ok), "{reads:?}");
+        }
     };
     // All connections for reads are open.
-    reads().join_all().await;
+    reads().await;
     proxy.silence();
 
     let running = reads();
     let once = message(2).with_id(uuid::Uuid::now_v7());
-    loop {
-        let begun = Instant::now();
-        let (stream, any) = (stream_name("a-1"), ExpectedVersion::Any);
-        let written = store.write_message(&stream, once.clone(), any).await;
-        let took = begun.elapsed();
-        assert!(took < write_limit + SLACK, "{took:?}");
-        if written.is_ok() {
-            break;
-        }
-    }
-    for (took, read) in running.join_all().await {
-        assert!(took < read_limit + SLACK, "{took:?}");
-        read.unwrap();
-    }
-    // Nothing is left of it.
-    let begun = Instant::now();
-    reads().join_all().await;
-    assert!(begun.elapsed() < SLACK);
+    let (stream, any) = (stream_name("a-1"), ExpectedVersion::Any);
+    let writes = async {
+        let write = || store.write_message(&stream, once.clone(), any);
+        while write().await.is_err() {}
+    };
+    timeout(TIMEOUT, writes).await.expect("a write succeeds");
+    running.await;
+    // No read meets a silent connection any more.
+    let lost = store.stats().lost_connections;
+    reads().await;
+    assert_eq!(store.stats().lost_connections, lost);
     assert_eq!(whole_stream(&direct, "a-1").await.len(), 2);
     store.close().await;
     direct.close().await;
@@ -78,11 +68,11 @@ async fn deaf_listener_is_replaced() {
     messages.next().await.unwrap();
     proxy.silence();
     write(&direct, "a-1", 2).await;
-    let unheard = timeout(NOTICED, messages.next()).await;
+    let unheard = timeout(TIMEOUT, messages.next()).await;
     unheard.expect("it is delivered").unwrap();
     for number in 3..5 {
         write(&direct, "a-1", number).await;
-        let heard = timeout(NOTICED, messages.next()).await;
+        let heard = timeout(TIMEOUT, messages.next()).await;
         heard.expect("it is delivered").unwrap();
     }
     store.close().await;
@@ -100,11 +90,12 @@ async fn listener_once(store: &PostgresStore, is_lost: bool) -> Listener {
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
     };
-    timeout(NOTICED, state).await.expect("the state changes")
+    timeout(TIMEOUT, state).await.expect("the state changes")
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn stats_and_health_tell_whether_the_listener_hears() {
+    let begun = SystemTime::now();
     let (database, direct) = fresh_store().await;
     direct.close().await;
     let proxy = SessionProxy::start(database.url()).await;
@@ -116,7 +107,7 @@ async fn stats_and_health_tell_whether_the_listener_hears() {
     proxy.silence_new(true);
     proxy.silence();
     let since = listener_once(&store, true).await.lost_since.unwrap();
-    assert!(since.elapsed().unwrap() < NOTICED);
+    assert!(begun <= since && since <= SystemTime::now());
     proxy.silence_new(false);
     let replaced = listener_once(&store, false).await;
     assert_eq!(replaced.replacements, 1);

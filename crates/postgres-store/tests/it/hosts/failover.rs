@@ -3,13 +3,13 @@ use std::time::Duration;
 use local_postgres::LocalPostgres;
 use postgres_store::{Failure, Limits, Pool, Server, WriterConnection, failure};
 use sqlx::{AssertSqlSafe, Connection as _, PgConnection, Row as _};
-use tokio::time::{Instant, sleep, timeout};
+use tokio::time::{sleep, timeout};
 
 use super::{host, pair, url};
 
 const LIMIT: Duration = Duration::from_secs(20);
-/// How soon a write succeeds after another host takes writes.
-const SOON: Duration = Duration::from_secs(4);
+/// Longer than any step takes. Only a failing test waits this long.
+const TIMEOUT: Duration = Duration::from_secs(60);
 
 /// A session at a server in any role.
 async fn session(server: &LocalPostgres) -> PgConnection {
@@ -45,9 +45,14 @@ async fn insert(writer: &mut WriterConnection, number: i32) -> Result<u64, sqlx:
 
 /// Inserts until an insert succeeds.
 async fn insert_again(writer: &mut WriterConnection, number: i32) {
-    while insert(writer, number).await.is_err() {
-        sleep(Duration::from_millis(10)).await;
-    }
+    let inserted = async {
+        while insert(writer, number).await.is_err() {
+            sleep(Duration::from_millis(10)).await;
+        }
+    };
+    timeout(TIMEOUT, inserted)
+        .await
+        .expect("an insert succeeds");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -76,9 +81,7 @@ async fn writer_moves_to_a_promoted_standby() {
     let standing = writer.connect().await.expect_err("no primary");
     assert!(standing.to_string().contains("is a standby"), "{standing}");
     run(&standby, "SELECT pg_promote()").await;
-    let promoted = Instant::now();
     insert_again(&mut writer, 20).await;
-    assert!(promoted.elapsed() < SOON, "{:?}", promoted.elapsed());
     pool.suspect();
     let mut reader = pool.acquire().await.expect("the new primary");
     let counted = sqlx::query("SELECT count(DISTINCT n) FROM t WHERE n < 21");
@@ -116,7 +119,7 @@ async fn refused_write_makes_the_writer_look_again() {
     run(&primary, "SELECT pg_reload_conf()").await;
     let refused = insert(&mut writer, 1).await.expect_err("read-only");
     assert_eq!(failure(&refused), Failure::ReadOnly, "{refused}");
-    let moved = timeout(SOON, async {
+    let moved = timeout(TIMEOUT, async {
         // The old primary takes a moment to reload its settings.
         loop {
             insert_again(&mut writer, 2).await;

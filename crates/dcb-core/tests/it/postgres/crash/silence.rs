@@ -1,6 +1,6 @@
 //! Connections that close or fall silent outside of an append.
 
-use std::time::{Duration, Instant};
+use std::time::{Duration, SystemTime};
 
 use dcb_core::postgres::PostgresStore;
 use dcb_core::{Error, EventStore as _, Listener, Query, ReadOptions, SubscribeOptions};
@@ -113,20 +113,15 @@ async fn stream_on_a_silent_connection_continues_on_another() {
     store.close().await;
 }
 
-/// How long it may take until dead connections are noticed. The slack is for a busy machine.
-const NOTICED: Duration = Duration::from_secs(12);
-
-const SLACK: Duration = Duration::from_millis(1500);
-
-/// Existing connections fall silent, as behind a firewall that forgets them. New ones pass.
+/// Existing connections fall silent, as behind a firewall that forgets them. New ones pass. A read fails
+/// at its limit, so that one that succeeds has kept it.
 #[tokio::test(flavor = "multi_thread")]
-async fn calls_keep_their_limits_when_connections_fall_silent() {
+async fn calls_succeed_on_other_connections_when_theirs_fall_silent() {
     let log = fresh_log().await;
     let direct = connect(&log).await;
     let proxy = SessionProxy::start(&log.url).await;
     let mut through = log.clone();
     through.url = proxy.url().to_owned();
-    let (write_limit, read_limit) = (through.write_timeout, through.read_timeout);
     let store = connect(&through).await;
     let event = tagged("a").with_id(uuid::Uuid::now_v7());
     store.append(tagged("a")).await.unwrap();
@@ -135,32 +130,15 @@ async fn calls_keep_their_limits_when_connections_fall_silent() {
     join_all((0..40).map(|_| store.count(&count))).await;
     proxy.silence();
 
-    let reads = (0..12).map(|_| async {
-        let begun = Instant::now();
-        let read = store.count(&count).await;
-        (begun.elapsed(), read)
-    });
-    let append = async {
-        let mut longest = Duration::ZERO;
-        loop {
-            let begun = Instant::now();
-            let appended = store.append(event.clone()).await;
-            longest = longest.max(begun.elapsed());
-            if appended.is_ok() {
-                return longest;
-            }
-        }
-    };
-    let (reads, longest) = join(join_all(reads), append).await;
-    assert!(longest < write_limit + SLACK, "{longest:?}");
-    for (took, read) in reads {
-        assert!(took < read_limit + SLACK, "{took:?}");
-        read.unwrap();
-    }
-    // Nothing is left of it.
-    let begun = Instant::now();
-    join_all((0..12).map(|_| store.count(&count))).await;
-    assert!(begun.elapsed() < SLACK);
+    let reads = join_all((0..12).map(|_| store.count(&count)));
+    let append = async { while store.append(event.clone()).await.is_err() {} };
+    let (reads, ()) = in_time(join(reads, append)).await;
+    assert!(reads.iter().all(Result::is_ok), "{reads:?}");
+    // No read meets a silent connection any more.
+    let lost = store.stats().lost_connections;
+    let reads = in_time(join_all((0..12).map(|_| store.count(&count)))).await;
+    assert!(reads.iter().all(Result::is_ok), "{reads:?}");
+    assert_eq!(store.stats().lost_connections, lost);
     assert_eq!(read(&direct, &tag("a")).await.len(), 2);
     store.close().await;
     direct.close().await;
@@ -181,11 +159,11 @@ async fn deaf_listener_is_replaced() {
     in_time(events.next()).await.unwrap().unwrap();
     proxy.silence();
     direct.append(tagged("unheard")).await.unwrap();
-    let unheard = timeout(NOTICED, events.next()).await;
+    let unheard = timeout(TIMEOUT, events.next()).await;
     unheard.expect("it is delivered").unwrap().unwrap();
     for _ in 0..2 {
         direct.append(tagged("heard")).await.unwrap();
-        let heard = timeout(NOTICED, events.next()).await;
+        let heard = timeout(TIMEOUT, events.next()).await;
         heard.expect("it is delivered").unwrap().unwrap();
     }
     store.close().await;
@@ -210,7 +188,7 @@ async fn subscription_goes_on_once_connections_work_again() {
     let too_early = timeout(Duration::from_secs(6), events.next()).await;
     assert!(too_early.is_err());
     proxy.silence_new(false);
-    let second = timeout(NOTICED, events.next()).await;
+    let second = timeout(TIMEOUT, events.next()).await;
     second.expect("it is delivered").unwrap().unwrap();
     store.close().await;
     direct.close().await;
@@ -227,11 +205,12 @@ async fn listener_once(store: &PostgresStore, is_lost: bool) -> Listener {
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
     };
-    timeout(NOTICED, state).await.expect("the state changes")
+    timeout(TIMEOUT, state).await.expect("the state changes")
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn stats_and_health_tell_whether_the_listener_hears() {
+    let begun = SystemTime::now();
     let log = fresh_log().await;
     let proxy = SessionProxy::start(&log.url).await;
     let mut through = log.clone();
@@ -246,7 +225,7 @@ async fn stats_and_health_tell_whether_the_listener_hears() {
     proxy.silence_new(true);
     proxy.silence();
     let since = listener_once(&store, true).await.lost_since.unwrap();
-    assert!(since.elapsed().unwrap() < NOTICED);
+    assert!(begun <= since && since <= SystemTime::now());
     proxy.silence_new(false);
     let replaced = listener_once(&store, false).await;
     assert_eq!(replaced.replacements, 1);

@@ -5,7 +5,7 @@ use dcb_core::{Bookmark, EventStore as _, Query, ReadOptions};
 use local_postgres::SessionProxy;
 use tokio::time::{sleep, timeout};
 
-use super::{READING, SOON, TIMEOUT, cluster, url, wait_until_in_use};
+use super::{READING, TIMEOUT, cluster, url, wait_until_in_use};
 use crate::support::events::{at, tag, tagged};
 use crate::support::postgres::sql::Sql;
 use crate::support::postgres::{connect, log_on};
@@ -21,20 +21,21 @@ async fn store_on(primary: &str, replicas: &[&str], adapt: impl Fn(&mut Config))
     store
 }
 
-/// Reads for a while in all ways. Each read succeeds in time.
+/// Reads for a while in all ways. Each read succeeds.
 async fn read_for(store: &PostgresStore, duration: Duration) {
     let end = Instant::now() + duration;
     while Instant::now() < end {
-        let begun = Instant::now();
-        let read = store.query(&tag("a"), ReadOptions::new()).await.unwrap();
-        assert!(!read.events.is_empty());
-        assert!(store.count(&tag("a")).await.unwrap() > 0);
-        let mut stream = store
-            .query_stream(&Query::all(), ReadOptions::new())
-            .await
-            .unwrap();
-        stream.next().await.unwrap().unwrap();
-        assert!(begun.elapsed() < SOON, "{:?}", begun.elapsed());
+        let reads = async {
+            let read = store.query(&tag("a"), ReadOptions::new()).await.unwrap();
+            assert!(!read.events.is_empty());
+            assert!(store.count(&tag("a")).await.unwrap() > 0);
+            let mut stream = store
+                .query_stream(&Query::all(), ReadOptions::new())
+                .await
+                .unwrap();
+            stream.next().await.unwrap().unwrap();
+        };
+        timeout(TIMEOUT, reads).await.expect("the reads end");
         sleep(Duration::from_millis(1)).await;
     }
 }
@@ -112,12 +113,12 @@ async fn reads_leave_a_replica_that_lags_too_far() {
     wait_until_in_use(&store, 1).await;
     store.append(tagged("a")).await.unwrap();
     assert_eq!(store.head().await.unwrap(), Some(at(1)), "the replica's");
-    timeout(lag + SOON, wait_until_in_use(&store, 0))
+    timeout(lag + TIMEOUT, wait_until_in_use(&store, 0))
         .await
         .expect("the replica is left");
     assert_eq!(store.head().await.unwrap(), Some(at(2)), "the primary's");
     sql.run("SELECT pg_wal_replay_resume()").await;
-    timeout(SOON, wait_until_in_use(&store, 1))
+    timeout(TIMEOUT, wait_until_in_use(&store, 1))
         .await
         .expect("the replica is back");
     assert_eq!(store.head().await.unwrap(), Some(at(2)));
@@ -156,7 +157,7 @@ async fn stream_goes_on_when_its_replica_falls_silent() {
         }
         assert!(stream.next().await.is_none());
     };
-    timeout(SOON * 2, rest).await.expect("the rest");
+    timeout(TIMEOUT, rest).await.expect("the rest");
     store.close().await;
 }
 
