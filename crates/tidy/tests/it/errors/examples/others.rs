@@ -1,55 +1,17 @@
 use std::io;
 
-use course_enrollment::{CourseId, StudentId};
 use group_commit::SubmitError;
 use local_postgres::{LocalPostgres, Options, Source};
 
 use super::Example;
 
 pub(super) async fn all() -> Vec<Example> {
-    let enrollments = enrollments()
-        .into_iter()
-        .map(|error| Example::new("course_enrollment::Error", &error, None));
     let submits = submits()
         .into_iter()
         .map(|error| Example::new("group_commit::SubmitError", &error, None));
     let servers = servers().await.into_iter();
     let servers = servers.map(|error| Example::new("local_postgres::Error", &error, None));
-    enrollments.chain(submits).chain(servers).collect()
-}
-
-fn enrollments() -> Vec<course_enrollment::Error> {
-    use course_enrollment::Error;
-    let course = CourseId::new("c1");
-    let student = StudentId::new("s1");
-    vec![
-        Error::CourseUnknown {
-            course: course.clone(),
-        },
-        Error::StudentUnknown {
-            student: student.clone(),
-        },
-        Error::CourseFull {
-            course: course.clone(),
-            capacity: 30,
-        },
-        Error::AlreadyEnrolled {
-            student: student.clone(),
-            course,
-        },
-        Error::TooManyCourses {
-            student,
-            max_courses: 5,
-        },
-        Error::DatasetUnknown {
-            name: "huge".to_owned(),
-        },
-        Error::Cache {
-            path: "small.sqlite".into(),
-            reason: "permission denied".to_owned(),
-        },
-        Error::Store(dcb_core::Error::Fault(dcb_core::Fault::Closed)),
-    ]
+    submits.chain(servers).collect()
 }
 
 fn submits() -> [SubmitError<io::Error>; 8] {

@@ -2,12 +2,11 @@
 
 use std::collections::{HashMap, HashSet};
 
-use course_enrollment::EnrollmentCompleted;
 use dcb_core::SequencedEvent;
 
 use super::accounts::{ACCOUNT, MOVED};
-use super::enrollments::{CAPACITY, MAX_COURSES};
 use super::names::{CONFIRMED, NAME, TAKEN};
+use super::seats::{CAPACITY, COURSE, ENROLLED, MAX_COURSES, STUDENT};
 
 /// Asserts that no course has more students than seats, no student too many courses, no name is taken
 /// twice, and each account had as many events as the caller had seen.
@@ -16,13 +15,10 @@ pub(super) fn check(log: &[SequencedEvent]) {
     let (mut names, mut moves) = (HashSet::new(), HashMap::new());
     for event in log {
         match event.event_type() {
-            EnrollmentCompleted::TYPE => {
+            ENROLLED => {
+                assert!(count(&mut seats, event, COURSE) < CAPACITY, "{event:?}");
                 assert!(
-                    count(&mut seats, event, "course_id") < CAPACITY,
-                    "{event:?}"
-                );
-                assert!(
-                    count(&mut courses, event, "student_id") < MAX_COURSES,
+                    count(&mut courses, event, STUDENT) < MAX_COURSES,
                     "{event:?}"
                 );
             }

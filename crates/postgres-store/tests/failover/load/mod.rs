@@ -8,6 +8,7 @@ mod messages;
 mod names;
 mod pulse;
 mod replay;
+mod seats;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -65,7 +66,6 @@ impl Load {
         let messages = message_postgres::Config::new(url);
         let messages = message_postgres::PostgresStore::connect(messages).await;
         let messages = messages.expect("the store connects");
-        enrollments::register_students(&events).await;
         let shared = Arc::new(Shared {
             events,
             messages,

@@ -1,8 +1,9 @@
 //! The errors that callers may get during a failover. Any other error fails the test.
 
-use course_enrollment::Error as EnrollmentError;
 use dcb_core::{Error as EventError, Fault};
 use message_store::Error as MessageError;
+
+use super::seats::Refusal;
 
 /// The answer to a caller whose decision depends on lost events. Only a failover with a loss explains it.
 pub(super) const PAST_IS_LOST: &str = "past is lost";
@@ -30,16 +31,10 @@ fn of_fault(fault: &Fault) -> &'static str {
     }
 }
 
-pub(super) fn of_enrollment(error: &EnrollmentError) -> &'static str {
-    use EnrollmentError::{AlreadyEnrolled, CourseFull, CourseUnknown, Store, TooManyCourses};
-    match error {
-        Store(error) => of_events(error),
-        // The last: another caller offers the course, and may be late or have failed.
-        CourseFull { .. }
-        | TooManyCourses { .. }
-        | AlreadyEnrolled { .. }
-        | CourseUnknown { .. } => "refused",
-        _ => panic!("a caller was told: {error:?}"),
+pub(super) fn of_enrollment(refusal: &Refusal) -> &'static str {
+    match refusal {
+        Refusal::Store(error) => of_events(error),
+        Refusal::Rule => "refused",
     }
 }
 

@@ -2,12 +2,12 @@
 
 use std::collections::HashMap;
 
-use course_enrollment::{CourseId, EnrollmentCompleted, StudentId};
 use dcb_core::{Appended, Decided, Error, Event, Position, SequencedEvent};
 use message_store::{RecordedMessage, StreamWrite, Written};
 use tokio::time::Instant;
 use uuid::Uuid;
 
+use super::seats::{COURSE, ENROLLED, Refusal, STUDENT};
 use super::{Shared, errors};
 
 /// The time in which a write may be acknowledged that an asynchronous standby lacks.
@@ -25,9 +25,9 @@ pub(super) struct Sent {
 
 /// A decision to enroll, and the answer.
 pub(super) struct Enrollment {
-    pub(super) student: StudentId,
-    pub(super) course: CourseId,
-    pub(super) answer: Result<Decided, course_enrollment::Error>,
+    pub(super) student: u64,
+    pub(super) course: u64,
+    pub(super) answer: Result<Decided, Refusal>,
     pub(super) answered: Instant,
 }
 
@@ -130,14 +130,12 @@ impl Ledger {
     }
 
     fn check_enrollments(&self, log: &[SequencedEvent], loss: Option<&Loss>) {
-        let completed = log
-            .iter()
-            .filter(|event| event.is_of_type(EnrollmentCompleted::TYPE));
+        let completed = log.iter().filter(|event| event.is_of_type(ENROLLED));
         let mut stored = HashMap::new();
         for event in completed {
-            let pair = ["student_id", "course_id"].map(|key| event.tag_value(key));
+            let pair = [STUDENT, COURSE].map(|key| event.tag_value(key).map(str::to_owned));
             let twice = stored.insert(pair, event.position());
-            assert!(twice.is_none(), "{pair:?} is enrolled twice");
+            assert!(twice.is_none(), "{event:?} is enrolled twice");
         }
         for Enrollment {
             student,
@@ -146,7 +144,7 @@ impl Ledger {
             answered,
         } in &self.enrollments
         {
-            let pair = [student.as_str(), course.as_str()].map(Some);
+            let pair = [student, course].map(|id| Some(id.to_string()));
             let found = stored.get(&pair).copied();
             match answer {
                 Ok(_) if found.is_none() && may_lose(loss, *answered) => {}
@@ -154,8 +152,8 @@ impl Ledger {
                     let appended = decided.appended.as_ref().map(Appended::first);
                     assert_eq!(found, appended, "acknowledged enrollment {pair:?}");
                 }
-                Err(course_enrollment::Error::Store(Error::OutcomeUnknown { .. })) => {}
-                Err(error) => assert_eq!(found, None, "{pair:?} failed: {error}"),
+                Err(Refusal::Store(Error::OutcomeUnknown { .. })) => {}
+                Err(error) => assert_eq!(found, None, "{pair:?} failed: {error:?}"),
             }
         }
     }
