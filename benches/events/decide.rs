@@ -60,58 +60,51 @@ pub(crate) fn declare(target: &mut Target, servers: &Servers) -> Result<(), BoxE
             };
             add(row, Work::new(callers));
         }
-        let alone = row(backend, 1, "One boundary").variant("by hand");
-        add(
-            alone,
-            Work {
-                by_hand: true,
-                ..Work::new(1)
-            },
-        );
-        let full = row(backend, 100, "One boundary").variant("capacity reached");
-        add(
-            full,
-            Work {
-                capacity: PER_COURSE / 2,
-                ..Work::new(100)
-            },
-        );
-        let two = row(backend, 100, "One boundary").variant("two stores");
-        add(
-            two,
-            Work {
-                stores: 2,
-                ..Work::new(100)
-            },
-        );
-        let many = row(backend, 100, "1,000 boundaries");
-        add(
-            many,
-            Work {
-                alternates: true,
-                ..Work::new(100)
-            },
-        );
-        let by_hand = row(backend, 100, "1,000 boundaries").variant("by hand");
-        add(
-            by_hand,
-            Work {
-                alternates: true,
-                by_hand: true,
-                ..Work::new(100)
-            },
-        );
+        let one = Work::new(1);
+        let many = Work::new(100);
+        let over_many = Work {
+            alternates: true,
+            ..many
+        };
+        let capacity = PER_COURSE / 2;
+        let works = [
+            (
+                "by hand",
+                Work {
+                    by_hand: true,
+                    ..one
+                },
+            ),
+            ("capacity reached", Work { capacity, ..many }),
+            ("two stores", Work { stores: 2, ..many }),
+            ("", over_many),
+            (
+                "by hand",
+                Work {
+                    by_hand: true,
+                    ..over_many
+                },
+            ),
+        ];
+        for (variant, work) in works {
+            let boundaries = match work.alternates {
+                true => "1,000 boundaries",
+                false => "One boundary",
+            };
+            let row = row(backend, work.callers, boundaries);
+            add(named(row, variant), work);
+        }
         if let Backend::Postgres = backend {
             for (servers, variant) in [(1, "two logs"), (2, "two logs, two servers")] {
                 let row = row(backend, 100, "1,000 boundaries").variant(variant);
+                let (stores, logs) = (2, 2);
                 add(
                     row,
                     Work {
-                        alternates: true,
-                        stores: 2,
-                        logs: 2,
+                        stores,
+                        logs,
                         servers,
-                        ..Work::new(100)
+                        ..over_many
                     },
                 );
             }
@@ -190,6 +183,13 @@ fn row(backend: Backend, callers: usize, boundaries: &str) -> Row {
     Row::new("Decide", &format!("{boundaries}, {}", backend.name()))
         .concurrency(callers)
         .one_op("1 decision over a course: an enrollment of 1 event, unless the course is full")
+}
+
+fn named(row: Row, variant: &str) -> Row {
+    match variant {
+        "" => row,
+        variant => row.variant(variant),
+    }
 }
 
 fn schedule(profile: &Profile, callers: usize) -> Schedule {

@@ -29,67 +29,46 @@ pub(crate) fn declare(target: &mut Target, servers: &Servers) -> Result<(), BoxE
         let size = size.ok_or("the tables lack a dataset of this page")?;
         let empty = Reading::Seed.write_log(&local, *size);
         for entry in entries(Operation::AppendTest, Operation::AppendTestIf) {
-            let row = entry
-                .row(label)
-                .one_op(format!("{}; the log was empty", entry.op.text()));
-            target.row(row.floor(&entry.op.floor(&empty)), &entry.op.on(&empty));
+            let op = entry.3;
+            let row = row(&entry, label).one_op(format!("{}; the log was empty", op.text()));
+            target.row(row.floor(&op.floor(&empty)), &op.on(&empty));
         }
         let (log, sqlite) = (
             Log::of(&local, *size),
             SqliteLog::new(Content::Dataset(size.dataset)),
         );
         for entry in entries(Operation::Append, Operation::AppendIf) {
-            let row = || entry.row(label).on_the_dataset().one_op(entry.op.text());
-            target.row(row().floor(&entry.op.floor(&log)), &entry.op.on(&log));
+            let op = entry.3;
+            let row = || row(&entry, label).on_the_dataset().one_op(op.text());
+            target.row(row().floor(&op.floor(&log)), &op.on(&log));
             // On SQLite only one of the two datasets is measured.
             if label == SQLITE_AT {
-                target.row(row().variant("SQLite"), &entry.op.on(&sqlite));
+                target.row(row().variant("SQLite"), &op.on(&sqlite));
             }
         }
     }
     Ok(())
 }
 
-/// One row of the page's tables.
-struct Entry {
-    table: &'static str,
-    name: &'static str,
-    events: u64,
-    op: Operation,
+fn row((table, name, events, _): &Entry, dataset: &str) -> Row {
+    Row::new(name, dataset).events(*events).fills(table)
 }
 
-impl Entry {
-    fn row(&self, dataset: &str) -> Row {
-        let row = Row::new(self.name, dataset);
-        row.events(self.events).fills(self.table)
-    }
-}
+type Entry = (&'static str, &'static str, u64, Operation);
 
+#[rustfmt::skip] // An operation per line.
 fn entries(append: fn(usize) -> Operation, append_if: fn(usize) -> Operation) -> Vec<Entry> {
-    let entry = |table, name, events: usize, op| Entry {
-        table,
-        name,
-        events: events as u64,
-        op,
-    };
-    let appends = [1, 10, 100, 1_000].map(|n| entry("performance_append", "Append", n, append(n)));
-    let conditional = [10, 100].map(|n| entry("performance_append", "AppendIf", n, append_if(n)));
-    let read = |name, op| entry("performance_read", name, 1, op);
-    let projection = |name, op| entry("performance_projection", name, 1, op);
+    let [appends, read, projection] = ["performance_append", "performance_read", "performance_projection"];
+    let (one, five) = (Projectors::One, Projectors::Five);
+    let unconditional = [1, 10, 100, 1_000].map(|n| (appends, "Append", n as u64, append(n)));
+    let conditional = [10, 100].map(|n| (appends, "AppendIf", n as u64, append_if(n)));
     let others = [
-        read("Simple Read", Operation::Query(Selection::Simple)),
-        read("Complex Queries", Operation::Query(Selection::Complex)),
-        read("Channel Streaming", Operation::Channel(Selection::Simple)),
-        projection("Single Projection", Operation::Project(Projectors::One)),
-        projection("Multiple Projections", Operation::Project(Projectors::Five)),
-        projection(
-            "Streaming Projections",
-            Operation::ProjectStream(Projectors::Five),
-        ),
+        (read, "Simple Read", 1, Operation::Query(Selection::Simple)),
+        (read, "Complex Queries", 1, Operation::Query(Selection::Complex)),
+        (read, "Channel Streaming", 1, Operation::Channel(Selection::Simple)),
+        (projection, "Single Projection", 1, Operation::Project(one)),
+        (projection, "Multiple Projections", 1, Operation::Project(five)),
+        (projection, "Streaming Projections", 1, Operation::ProjectStream(five)),
     ];
-    appends
-        .into_iter()
-        .chain(conditional)
-        .chain(others)
-        .collect()
+    unconditional.into_iter().chain(conditional).chain(others).collect()
 }

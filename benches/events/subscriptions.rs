@@ -204,11 +204,7 @@ fn rebuild(log: &Log, label: &'static str, events: u64) -> (Row, Op) {
         .floor(&floor)
         .goal(Goal::share_of(&floor, 0.7))
         .fills("subscriptions_catch_up");
-    let log = log.clone();
-    let set_up = Op::setup(move || {
-        let log = log.clone();
-        async move { KeptProjection::open(&log).await }
-    });
+    let set_up = Op::given(log, |log| async move { KeptProjection::open(&log).await });
     let op = set_up.call(move |kept, _call| async move {
         let reached = kept.runner.lock().await.rebuild().await?;
         expect(Position::number_or_zero(reached), events)?;

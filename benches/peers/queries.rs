@@ -31,88 +31,38 @@ struct Question {
     goal: Option<Share>,
 }
 
+#[rustfmt::skip] // A question and its goal per line.
 const QUESTIONS: [Question; 8] = [
-    Question {
-        operation: "sum of rates",
-        query: "sum by (instance) (rate(bucket[5m]))",
-        over_range: true,
-        reads: BUCKETS,
-        found: 10,
-        goal: Some(Share {
-            of: Database::VictoriaMetrics,
-            at_most: 0.88,
-            reason: "60 ms where VictoriaMetrics takes 68 ms",
-        }),
-    },
-    Question {
-        operation: "quantile of a histogram",
-        query: "histogram_quantile(0.9, sum by (le, path) (rate(bucket[5m])))",
-        over_range: true,
-        reads: BUCKETS,
-        found: 4,
-        goal: Some(Share {
-            of: Database::VictoriaMetrics,
-            at_most: 0.83,
-            reason: "60 ms where VictoriaMetrics takes 72 ms",
-        }),
-    },
-    Question {
-        operation: "averages of an hour",
-        query: "avg_over_time(x[1h])",
-        over_range: true,
-        reads: FEW,
-        found: FEW,
-        goal: Some(Share {
-            of: Database::VictoriaMetrics,
-            at_most: 0.71,
-            reason: "10 ms where VictoriaMetrics takes 14 ms",
-        }),
-    },
-    Question {
-        operation: "samples of an hour",
-        query: "x[1h]",
-        over_range: false,
-        reads: FEW,
-        found: FEW,
-        goal: Some(Share {
-            of: Database::Prometheus,
-            at_most: 0.86,
-            reason: "2.5 ms where Prometheus takes 2.9 ms",
-        }),
-    },
-    Question {
-        operation: "selector",
-        query: "y",
-        over_range: true,
-        reads: MANY,
-        found: MANY,
-        goal: None,
-    },
-    Question {
-        operation: "quantiles of ten minutes",
-        query: "quantile_over_time(0.9, x[10m])",
-        over_range: true,
-        reads: FEW,
-        found: FEW,
-        goal: None,
-    },
-    Question {
-        operation: "join of many to one",
-        query: "y * on (instance) group_left () x",
-        over_range: true,
-        reads: FEW + MANY,
-        found: MANY,
-        goal: None,
-    },
-    Question {
-        operation: "greatest five",
-        query: "topk(5, rate(bucket[5m]))",
-        over_range: true,
-        reads: BUCKETS,
-        found: 5,
-        goal: None,
-    },
+    question("sum of rates", "sum by (instance) (rate(bucket[5m]))", BUCKETS, 10)
+        .within(Database::VictoriaMetrics, 0.88, "60 ms where VictoriaMetrics takes 68 ms"),
+    question("quantile of a histogram", "histogram_quantile(0.9, sum by (le, path) (rate(bucket[5m])))", BUCKETS, 4)
+        .within(Database::VictoriaMetrics, 0.83, "60 ms where VictoriaMetrics takes 72 ms"),
+    question("averages of an hour", "avg_over_time(x[1h])", FEW, FEW)
+        .within(Database::VictoriaMetrics, 0.71, "10 ms where VictoriaMetrics takes 14 ms"),
+    question("samples of an hour", "x[1h]", FEW, FEW).at_the_end()
+        .within(Database::Prometheus, 0.86, "2.5 ms where Prometheus takes 2.9 ms"),
+    question("selector", "y", MANY, MANY),
+    question("quantiles of ten minutes", "quantile_over_time(0.9, x[10m])", FEW, FEW),
+    question("join of many to one", "y * on (instance) group_left () x", FEW + MANY, MANY),
+    question("greatest five", "topk(5, rate(bucket[5m]))", BUCKETS, 5),
 ];
+
+/// A range query that reads and finds this many series.
+const fn question(
+    operation: &'static str,
+    query: &'static str,
+    reads: usize,
+    found: usize,
+) -> Question {
+    Question {
+        operation,
+        query,
+        over_range: true,
+        reads,
+        found,
+        goal: None,
+    }
+}
 
 pub(crate) fn declare(target: &mut Target, servers: &Arc<Servers>) {
     for question in QUESTIONS {
@@ -137,18 +87,14 @@ pub(crate) fn declare(target: &mut Target, servers: &Arc<Servers>) {
 }
 
 fn ask(servers: &Arc<Servers>, database: Database, question: Question) -> Op {
-    let servers = Arc::clone(servers);
-    let setup = move || {
-        let servers = Arc::clone(&servers);
-        async move {
-            let path = question.path(servers.data.end_ms());
-            let mut connection = HttpConnection::open(servers.address(database).await?).await?;
-            let exchange = Exchange::get(path);
-            question.check(&connection.ask(&exchange).await?.body)?;
-            Ok::<_, BoxError>((Mutex::new(connection), exchange))
-        }
-    };
-    Op::setup(setup).call(|state, _| async move {
+    let op = Op::given(servers, move |servers| async move {
+        let path = question.path(servers.data.end_ms());
+        let mut connection = HttpConnection::open(servers.address(database).await?).await?;
+        let exchange = Exchange::get(path);
+        question.check(&connection.ask(&exchange).await?.body)?;
+        Ok((Mutex::new(connection), exchange))
+    });
+    op.call(|state, _| async move {
         let (connection, exchange) = &*state;
         let answer = connection.lock().await.ask(exchange).await?;
         match answer.status.as_u16() {
@@ -159,6 +105,22 @@ fn ask(servers: &Arc<Servers>, database: Database, question: Question) -> Op {
 }
 
 impl Question {
+    /// The same as an instant query at the end of the data.
+    const fn at_the_end(mut self) -> Self {
+        self.over_range = false;
+        self
+    }
+
+    /// Sets the goal.
+    const fn within(mut self, of: Database, at_most: f64, reason: &'static str) -> Self {
+        self.goal = Some(Share {
+            of,
+            at_most,
+            reason,
+        });
+        self
+    }
+
     fn path(self, end_ms: i64) -> String {
         // Only VictoriaMetrics knows this parameter; the others ignore it.
         let common = [("query", self.query), ("nocache", "1")];

@@ -2,7 +2,7 @@
 
 use crate::servers::{Database, Servers};
 use bench::load::{Content, Exchange, HttpConnection};
-use bench::{BoxError, Op, Outcome, Row, Target};
+use bench::{Op, Outcome, Row, Target};
 use std::sync::Arc;
 use tokio::sync::Mutex;
 use tsdb::wire::remote_write;
@@ -37,37 +37,32 @@ struct Writer {
 }
 
 fn write(servers: &Arc<Servers>, database: Database) -> Op {
-    let servers = Arc::clone(servers);
-    let setup = move || {
-        let servers = Arc::clone(&servers);
-        async move {
-            let connection = HttpConnection::open(servers.address(database).await?).await?;
-            Ok::<_, BoxError>(Mutex::new(Writer {
-                connection,
-                series: (0..SERIES).map(labels).collect::<Result<_, _>>()?,
-                next_ms: servers.data.end_ms(),
-                request: Exchange::get("/"),
-            }))
+    let op = Op::given(servers, move |servers| async move {
+        let connection = HttpConnection::open(servers.address(database).await?).await?;
+        Ok(Mutex::new(Writer {
+            connection,
+            series: (0..SERIES).map(labels).collect::<Result<_, _>>()?,
+            next_ms: servers.data.end_ms(),
+            request: Exchange::get("/"),
+        }))
+    });
+    op.before(|writer, _| async move {
+        writer.lock().await.prepare();
+        Ok(())
+    })
+    .call(|writer, _| async move {
+        let mut writer = writer.lock().await;
+        let Writer {
+            connection,
+            request,
+            ..
+        } = &mut *writer;
+        let answer = connection.ask(request).await?;
+        match answer.status.is_success() {
+            true => Ok(Outcome::Success),
+            false => Err(format!("answered {}", answer.status).into()),
         }
-    };
-    Op::setup(setup)
-        .before(|writer, _| async move {
-            writer.lock().await.prepare();
-            Ok(())
-        })
-        .call(|writer, _| async move {
-            let mut writer = writer.lock().await;
-            let Writer {
-                connection,
-                request,
-                ..
-            } = &mut *writer;
-            let answer = connection.ask(request).await?;
-            match answer.status.is_success() {
-                true => Ok(Outcome::Success),
-                false => Err(format!("answered {}", answer.status).into()),
-            }
-        })
+    })
 }
 
 impl Writer {

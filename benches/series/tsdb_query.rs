@@ -193,36 +193,14 @@ fn aggregate_rows(target: &mut Target) {
 
 fn select_rows(target: &mut Target) -> Result<(), BoxError> {
     let like = |pattern: &str| Matcher::new("host", MatchOp::Matches, pattern);
-    for (operation, matcher, found, ns, peer) in [
-        (
-            "Select one",
-            Matcher::equal("host", "host-01234"),
-            1,
-            300,
-            "0.9 µs",
-        ),
-        (
-            "Select by job",
-            Matcher::equal("job", "job-07"),
-            500,
-            10_000,
-            "83 µs",
-        ),
-        (
-            "Select by a prefix regex",
-            like("host-01.*")?,
-            1_000,
-            40_000,
-            "299 µs",
-        ),
-        (
-            "Select by a free regex",
-            like(".*7[0-4].*")?,
-            1_475,
-            400_000,
-            "1.16 ms",
-        ),
-    ] {
+    #[rustfmt::skip] // A selection per line.
+    let selections = [
+        ("Select one", Matcher::equal("host", "host-01234"), 1, 300, "0.9 µs"),
+        ("Select by job", Matcher::equal("job", "job-07"), 500, 10_000, "83 µs"),
+        ("Select by a prefix regex", like("host-01.*")?, 1_000, 40_000, "299 µs"),
+        ("Select by a free regex", like(".*7[0-4].*")?, 1_475, 400_000, "1.16 ms"),
+    ];
+    for (operation, matcher, found, ns, peer) in selections {
         let row = Row::new(operation, &series_text(10_000))
             .events(found)
             .on_the_dataset()

@@ -158,54 +158,27 @@ fn load_row(operation: &str, load: Load, table: &'static str) -> Row {
 }
 
 fn engine_rows(target: &mut Target) {
-    let load = |way, points, series, writers| Load {
-        way,
-        points,
-        series,
-        writers,
-        durability: None,
-    };
-    let mut add = |operation: &str, load: Load, ns: u64, peer: &str| {
+    let prometheus = "Prometheus 137 ns a point";
+    #[rustfmt::skip] // A row per line.
+    let rows = [
+        ("Append by handle", Way::Handle, 1_000, 1, 25, "113-218 ns a point"),
+        ("Append by labels", Way::Labels, 1_000, 1, 45, "113-218 ns a point"),
+        ("Append batch", Way::Slice, 1_000, 1, 12, "Prometheus 95, VictoriaMetrics 60 ns a point"),
+        ("Append to each", Way::EachHandle, 1_000, 1_000, 50, prometheus),
+        ("Write a batch", Way::EachBatch, 1_000, 1_000, 50, prometheus),
+        ("Append to each", Way::EachHandle, 10_000, 10_000, 50, prometheus),
+    ];
+    for (operation, way, points, series, ns, peer) in rows {
+        let load = Load {
+            way,
+            points,
+            series,
+            writers: 1,
+            durability: None,
+        };
         let row = load_row(operation, load, "tsdb_engine_write").steady();
         target.row(goal(row, load, ns, peer), &load.op());
-    };
-    add(
-        "Append by handle",
-        load(Way::Handle, 1_000, 1, 1),
-        25,
-        "113-218 ns a point",
-    );
-    add(
-        "Append by labels",
-        load(Way::Labels, 1_000, 1, 1),
-        45,
-        "113-218 ns a point",
-    );
-    add(
-        "Append batch",
-        load(Way::Slice, 1_000, 1, 1),
-        12,
-        "Prometheus 95, VictoriaMetrics 60 ns a point",
-    );
-    let prometheus = "Prometheus 137 ns a point";
-    add(
-        "Append to each",
-        load(Way::EachHandle, 1_000, 1_000, 1),
-        50,
-        prometheus,
-    );
-    add(
-        "Write a batch",
-        load(Way::EachBatch, 1_000, 1_000, 1),
-        50,
-        prometheus,
-    );
-    add(
-        "Append to each",
-        load(Way::EachHandle, 10_000, 10_000, 1),
-        50,
-        prometheus,
-    );
+    }
     two_threads(target);
     target.row(
         Row::new("New series", &series_text(1_000))
@@ -253,52 +226,31 @@ fn two_threads(target: &mut Target) {
 }
 
 fn log_rows(target: &mut Target) {
-    let load = |way, points, durability| Load {
-        way,
-        points,
-        series: 1,
-        writers: 1,
-        durability: Some(durability),
-    };
     let prometheus = "Prometheus 138-162 ns a point in batches, 2,951 alone";
-    for (operation, load, ns) in [
-        (
-            "Append by handle, periodic fsync",
-            load(Way::Handle, 1_000, PERIODIC),
-            90,
-        ),
-        (
-            "Append batch, periodic fsync",
-            load(Way::Slice, 1_000, PERIODIC),
-            25,
-        ),
-    ] {
+    #[rustfmt::skip] // A row per line.
+    let rows = [
+        ("Append by handle, periodic fsync", Way::Handle, 1_000, PERIODIC, Some(90)),
+        ("Append batch, periodic fsync", Way::Slice, 1_000, PERIODIC, Some(25)),
+        ("Append by handle, unsynced", Way::Handle, 1_000, Durability::Unsynced, None),
+        ("Append by handle, write-through", Way::Handle, 1, WRITE_THROUGH, None),
+        ("Append batch, write-through", Way::Slice, 1_000, WRITE_THROUGH, None),
+        ("Append by handle, fsync per commit", Way::Handle, 1, Durability::Commit, None),
+        ("Append batch, fsync per commit", Way::Slice, 1_000, Durability::Commit, None),
+    ];
+    for (operation, way, points, durability, ns) in rows {
+        let load = Load {
+            way,
+            points,
+            series: 1,
+            writers: 1,
+            durability: Some(durability),
+        };
         let row = load_row(operation, load, "tsdb_log");
-        target.row(goal(row, load, ns, prometheus), &load.op());
-    }
-    for (operation, load) in [
-        (
-            "Append by handle, unsynced",
-            load(Way::Handle, 1_000, Durability::Unsynced),
-        ),
-        (
-            "Append by handle, write-through",
-            load(Way::Handle, 1, WRITE_THROUGH),
-        ),
-        (
-            "Append batch, write-through",
-            load(Way::Slice, 1_000, WRITE_THROUGH),
-        ),
-        (
-            "Append by handle, fsync per commit",
-            load(Way::Handle, 1, Durability::Commit),
-        ),
-        (
-            "Append batch, fsync per commit",
-            load(Way::Slice, 1_000, Durability::Commit),
-        ),
-    ] {
-        target.row(load_row(operation, load, "tsdb_log"), &load.op());
+        let row = match ns {
+            Some(ns) => goal(row, load, ns, prometheus),
+            None => row,
+        };
+        target.row(row, &load.op());
     }
     for (operation, snapshot) in [("Replay", false), ("Restart from a snapshot", true)] {
         let row = Row::new(operation, &series_text(1_000))

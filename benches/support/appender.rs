@@ -23,29 +23,23 @@ pub(crate) struct Appender {
 impl Appender {
     /// A set-up on a fresh copy of the log.
     pub(crate) fn renewing(log: &Log) -> AsyncOp<Self> {
-        let log = log.clone();
-        Op::setup(move || {
-            let log = log.clone();
-            async move { Self::on(Store::connect(log.renewed().await?).await?).await }
+        Op::given(log, |log| async move {
+            Self::on(Store::connect(log.renewed().await?).await?).await
         })
     }
 
     /// Like [`renewing`](Self::renewing), and another process appends an event before each op. The
     /// op does not include that append.
     pub(crate) fn alternating(log: &Log) -> AsyncOp<Self> {
-        let log = log.clone();
-        let setup = move || {
-            let log = log.clone();
-            async move {
-                let database = log.renewed().await?;
-                let other = Some(Store::connect(database.clone()).await?);
-                Ok(Self {
-                    other,
-                    ..Self::on(Store::connect(database).await?).await?
-                })
-            }
-        };
-        Op::setup(setup).before(|appender: Arc<Self>, _op| async move {
+        let op = Op::given(log, |log| async move {
+            let database = log.renewed().await?;
+            let other = Some(Store::connect(database.clone()).await?);
+            Ok(Self {
+                other,
+                ..Self::on(Store::connect(database).await?).await?
+            })
+        });
+        op.before(|appender: Arc<Self>, _op| async move {
             let other = appender.other.as_ref().ok_or("there is no other store")?;
             other.events.append(appender.workload.course()).await?;
             Ok(())
@@ -54,10 +48,8 @@ impl Appender {
 
     /// A set-up on the log as it is.
     pub(crate) fn growing(log: &Log) -> AsyncOp<Self> {
-        let log = log.clone();
-        Op::setup(move || {
-            let log = log.clone();
-            async move { Self::on(Store::connect(log.database().await?).await?).await }
+        Op::given(log, |log| async move {
+            Self::on(Store::connect(log.database().await?).await?).await
         })
     }
 

@@ -38,17 +38,13 @@ pub(crate) struct Opened<S> {
 
 /// A set-up on a fresh copy of the log.
 pub(crate) fn opened<B: Backend>(backend: &B) -> AsyncOp<Opened<B::Events>> {
-    let backend = backend.clone();
-    Op::setup(move || {
-        let backend = backend.clone();
-        async move {
-            let (events, ground) = backend.open().await?;
-            Ok(Opened {
-                events,
-                workload: rows::workload(),
-                _ground: ground,
-            })
-        }
+    Op::given(backend, |backend| async move {
+        let (events, ground) = backend.open().await?;
+        Ok(Opened {
+            events,
+            workload: rows::workload(),
+            _ground: ground,
+        })
     })
 }
 

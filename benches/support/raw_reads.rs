@@ -2,7 +2,7 @@
 
 use super::log::Log;
 use super::raw::Connections;
-use bench::{BoxError, Op, Outcome};
+use bench::{Op, Outcome};
 use course_enrollment::{CourseOffered, EnrollmentCompleted, StudentRegistered};
 use futures_util::TryStreamExt as _;
 use local_postgres::Database;
@@ -126,23 +126,19 @@ pub(crate) fn streamed(log: &Log, read: Read) -> Op {
 }
 
 fn reader(log: &Log, connections: usize) -> bench::AsyncOp<Reader> {
-    let log = log.clone();
-    Op::setup(move || {
-        let log = log.clone();
-        async move {
-            let database = log.database().await?;
-            let connections = Connections::open(database.url(), connections).await?;
-            let last: Option<(i64, String)> = sqlx::query_as(HEAD)
-                .fetch_optional(&mut *connections.first().await)
-                .await?;
-            // An empty log has no head.
-            let (head, head_id) = last.unwrap_or_default();
-            Ok::<_, BoxError>(Reader {
-                connections,
-                head,
-                head_id,
-                _database: database,
-            })
-        }
+    Op::given(log, move |log| async move {
+        let database = log.database().await?;
+        let connections = Connections::open(database.url(), connections).await?;
+        let last: Option<(i64, String)> = sqlx::query_as(HEAD)
+            .fetch_optional(&mut *connections.first().await)
+            .await?;
+        // An empty log has no head.
+        let (head, head_id) = last.unwrap_or_default();
+        Ok(Reader {
+            connections,
+            head,
+            head_id,
+            _database: database,
+        })
     })
 }

@@ -88,24 +88,19 @@ fn several(
 
 fn writer(log: &Log, connections: usize) -> bench::AsyncOp<Writer> {
     // A separate log: see the module's documentation.
-    let log = log.beside();
-    let set_up = move || {
-        let log = log.clone();
-        async move {
-            let database = log.database().await?;
-            let connections = Connections::open(database.url(), connections).await?;
-            let head: Option<i64> = sqlx::query_scalar("SELECT max(position) FROM dcb.event")
-                .fetch_one(&mut *connections.first().await)
-                .await?;
-            Ok(Writer {
-                connections,
-                next: AtomicI64::new(head.unwrap_or(0) + 1),
-                workload: rows::workload(),
-                _database: database,
-            })
-        }
-    };
-    Op::setup(set_up)
+    Op::given(&log.beside(), move |log| async move {
+        let database = log.database().await?;
+        let connections = Connections::open(database.url(), connections).await?;
+        let head: Option<i64> = sqlx::query_scalar("SELECT max(position) FROM dcb.event")
+            .fetch_one(&mut *connections.first().await)
+            .await?;
+        Ok(Writer {
+            connections,
+            next: AtomicI64::new(head.unwrap_or(0) + 1),
+            workload: rows::workload(),
+            _database: database,
+        })
+    })
 }
 
 async fn insert_one(

@@ -21,16 +21,12 @@ impl Reader {
 
     /// A set-up with the default configuration with the changes of `change`.
     pub(crate) fn configured(log: &Log, change: fn(&mut Config)) -> AsyncOp<Self> {
-        let log = log.clone();
-        Op::setup(move || {
-            let log = log.clone();
-            async move {
-                let store = Store::configured(log.database().await?, change).await?;
-                let head = Position::number_or_zero(store.events.head().await?);
-                let after = Position::new(head.saturating_sub(log.content().past_events()));
-                let after = after.map(Bookmark::from);
-                Ok(Self { store, after })
-            }
+        Op::given(log, move |log| async move {
+            let store = Store::configured(log.database().await?, change).await?;
+            let head = Position::number_or_zero(store.events.head().await?);
+            let after = Position::new(head.saturating_sub(log.content().past_events()));
+            let after = after.map(Bookmark::from);
+            Ok(Self { store, after })
         })
     }
 

@@ -36,43 +36,24 @@ enum Excluded {
     HotAndCold,
 }
 
-pub(crate) const OWN_NEAR: Boundary = Boundary {
-    variant: "type and 2 tags, after",
-    excluded: Excluded::Own,
-    near: true,
-};
-pub(crate) const OWN_ALL: Boundary = Boundary {
-    variant: "type and 2 tags, no after",
-    excluded: Excluded::Own,
-    near: false,
-};
-pub(crate) const COLD: Boundary = Boundary {
-    variant: "cold tag",
-    excluded: Excluded::Cold,
-    near: true,
-};
+pub(crate) const OWN_NEAR: Boundary = boundary("type and 2 tags, after", Excluded::Own, true);
+pub(crate) const OWN_ALL: Boundary = boundary("type and 2 tags, no after", Excluded::Own, false);
+pub(crate) const COLD: Boundary = boundary("cold tag", Excluded::Cold, true);
+#[rustfmt::skip] // A condition per line.
 pub(crate) const HOT: [Boundary; 4] = [
-    Boundary {
-        variant: "hot tag, after near the head",
-        excluded: Excluded::Hot,
-        near: true,
-    },
-    Boundary {
-        variant: "hot tag, rejected",
-        excluded: Excluded::Hot,
-        near: false,
-    },
-    Boundary {
-        variant: "hot tag, type that never matches",
-        excluded: Excluded::HotNever,
-        near: false,
-    },
-    Boundary {
-        variant: "hot tag paired with a cold tag",
-        excluded: Excluded::HotAndCold,
-        near: false,
-    },
+    boundary("hot tag, after near the head", Excluded::Hot, true),
+    boundary("hot tag, rejected", Excluded::Hot, false),
+    boundary("hot tag, type that never matches", Excluded::HotNever, false),
+    boundary("hot tag paired with a cold tag", Excluded::HotAndCold, false),
 ];
+
+const fn boundary(variant: &'static str, excluded: Excluded, near: bool) -> Boundary {
+    Boundary {
+        variant,
+        excluded,
+        near,
+    }
+}
 
 impl Boundary {
     /// A row whose callers make `turns` appends each; `log` names the log in words.

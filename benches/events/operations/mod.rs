@@ -51,66 +51,23 @@ fn row(table: &'static str, name: &str, events: u64) -> Row {
 
 type Entry = (&'static str, &'static str, u64, Operation);
 
+#[rustfmt::skip] // An operation per line.
 fn entries(append: fn(usize) -> Operation) -> Vec<Entry> {
-    let appends = [1, 10, 100, 1_000].map(|n| ("operations_append", "Append", n as u64, append(n)));
+    let (read, projection, memory) = ("operations_read", "operations_projection", "operations_memory");
     let (one, five) = (Projectors::One, Projectors::Five);
+    let appends = [1, 10, 100, 1_000].map(|n| ("operations_append", "Append", n as u64, append(n)));
     let others = [
-        (
-            "operations_read",
-            "Simple Read",
-            Operation::Query(Selection::Simple),
-        ),
-        (
-            "operations_read",
-            "Complex Read",
-            Operation::Query(Selection::Complex),
-        ),
-        (
-            "operations_read",
-            "Stream Read",
-            Operation::Stream(Selection::Simple),
-        ),
-        (
-            "operations_read",
-            "Stream Channel",
-            Operation::Channel(Selection::Simple),
-        ),
-        (
-            "operations_projection",
-            "Projector 1",
-            Operation::Project(one),
-        ),
-        (
-            "operations_projection",
-            "Projector 5",
-            Operation::Project(five),
-        ),
-        (
-            "operations_projection",
-            "Channel 1",
-            Operation::ProjectStream(one),
-        ),
-        (
-            "operations_projection",
-            "Channel 5",
-            Operation::ProjectStream(five),
-        ),
-        (
-            "operations_memory",
-            "MemoryRead",
-            Operation::Query(Selection::Enrollments),
-        ),
-        (
-            "operations_memory",
-            "MemoryStream",
-            Operation::Stream(Selection::Enrollments),
-        ),
-        (
-            "operations_memory",
-            "MemoryProjection",
-            Operation::Project(five),
-        ),
+        (read, "Simple Read", 1, Operation::Query(Selection::Simple)),
+        (read, "Complex Read", 1, Operation::Query(Selection::Complex)),
+        (read, "Stream Read", 1, Operation::Stream(Selection::Simple)),
+        (read, "Stream Channel", 1, Operation::Channel(Selection::Simple)),
+        (projection, "Projector 1", 1, Operation::Project(one)),
+        (projection, "Projector 5", 1, Operation::Project(five)),
+        (projection, "Channel 1", 1, Operation::ProjectStream(one)),
+        (projection, "Channel 5", 1, Operation::ProjectStream(five)),
+        (memory, "MemoryRead", 1, Operation::Query(Selection::Enrollments)),
+        (memory, "MemoryStream", 1, Operation::Stream(Selection::Enrollments)),
+        (memory, "MemoryProjection", 1, Operation::Project(five)),
     ];
-    let others = others.map(|(table, name, op)| (table, name, 1, op));
     appends.into_iter().chain(others).collect()
 }

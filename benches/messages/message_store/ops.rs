@@ -69,8 +69,7 @@ async fn opened<B: Backend>(
 
 /// A published op in the async API.
 pub(crate) fn published<B: Backend>(backend: &B, published: Published) -> Op {
-    let backend = backend.clone();
-    let op = Op::setup(move || opened(backend.clone(), published));
+    let op = Op::given(backend, move |backend| opened(backend, published));
     op.call(move |opened, _call| async move {
         match published {
             Published::Write => {
@@ -105,8 +104,7 @@ async fn read(
 /// A read in the async API that decodes the JSON into maps.
 pub(crate) fn decoded<B: Backend>(backend: &B, published: Published) -> Op {
     type Map = HashMap<String, serde_json::Value>;
-    let backend = backend.clone();
-    let op = Op::setup(move || opened(backend.clone(), published));
+    let op = Op::given(backend, move |backend| opened(backend, published));
     op.call(move |opened, _call| async move {
         for message in read(&opened.store, published).await? {
             black_box(message.data::<Map>()?);

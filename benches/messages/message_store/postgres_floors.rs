@@ -66,8 +66,9 @@ impl Raw {
 
 /// The floor of a published op.
 pub(crate) fn published(postgres: &Postgres, published: Published) -> Floor {
-    let postgres = postgres.clone();
-    let op = Op::setup(move || Raw::open(postgres.clone(), published.content()));
+    let op = Op::given(postgres, move |postgres| {
+        Raw::open(postgres, published.content())
+    });
     let op = op.call(move |raw, _call| async move {
         let connection = &mut *raw.connection.lock().await;
         match published {
@@ -109,9 +110,8 @@ pub(crate) fn published(postgres: &Postgres, published: Published) -> Floor {
 
 /// `turns` INSERTs of `messages` messages each, every message to a new stream.
 pub(crate) fn batch(postgres: &Postgres, messages: usize, turns: usize) -> Floor {
-    let postgres = postgres.clone();
     // The table starts empty, like the row's.
-    let op = Op::setup(move || Raw::open(postgres.clone(), std::iter::empty()));
+    let op = Op::given(postgres, |postgres| Raw::open(postgres, std::iter::empty()));
     let op = op.call(move |raw, _call| async move {
         let connection = &mut *raw.connection.lock().await;
         for _ in 0..turns {
@@ -166,8 +166,7 @@ impl Clients {
     }
 
     fn calling(&self, write: &'static str) -> Op {
-        let this = self.clone();
-        let op = Op::setup(move || this.clone().connect());
+        let op = Op::given(self, Self::connect);
         let Self {
             categories, turns, ..
         } = *self;

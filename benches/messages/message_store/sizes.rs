@@ -60,6 +60,7 @@ fn rows<B: Backend>(target: &mut Target, backend: &B, messages: u64, reach: Dura
 }
 
 /// A table. The first row that reads it fills it.
+#[derive(Clone)]
 struct Table<B: Backend> {
     backend: B,
     messages: u64,
@@ -80,14 +81,9 @@ impl<B: Backend> Table<B> {
         F: Fn(Arc<Opened<B::Store>>, u64) -> Fut + Copy + Send + Sync + 'static,
         Fut: Future<Output = Result<(), BoxError>> + Send + 'static,
     {
-        let (backend, messages) = (self.backend.clone(), self.messages);
-        let filled = Arc::clone(&self.filled);
-        let op = Op::setup(move || {
-            let (backend, filled) = (backend.clone(), Arc::clone(&filled));
-            async move {
-                let table = filled.get_or_try_init(|| fill(backend, messages)).await?;
-                Ok(Arc::clone(table))
-            }
+        let op = Op::given(self, |table| async move {
+            let fill = || fill(table.backend.clone(), table.messages);
+            Ok(Arc::clone(table.filled.get_or_try_init(fill).await?))
         });
         op.call(move |table, call| async move {
             read(Arc::clone(&table), call.index()).await?;

@@ -57,11 +57,7 @@ fn batch_row<B: Backend>(backend: &B, messages: usize) -> Row {
 }
 
 fn batch<B: Backend>(backend: &B, messages: usize) -> Op {
-    let backend = backend.clone();
-    let op = Op::setup(move || {
-        let backend = backend.clone();
-        async move { backend.open().await }
-    });
+    let op = Op::given(backend, |backend| async move { backend.open().await });
     op.call(move |opened, _call| async move {
         let name = ops::new_stream("account");
         let messages = vec![ops::message(); messages];
@@ -93,11 +89,7 @@ fn over(categories: u64) -> String {
 }
 
 fn writers<B: Backend>(backend: &B, categories: u64) -> Op {
-    let backend = backend.clone();
-    let op = Op::setup(move || {
-        let backend = backend.clone();
-        async move { backend.open().await }
-    });
+    let op = Op::given(backend, |backend| async move { backend.open().await });
     op.call(move |opened, call| async move {
         for turn in 0..TURNS as u64 {
             let category = (call.index() * TURNS as u64 + turn) % categories;

@@ -4,7 +4,6 @@ mod alloc;
 mod alone;
 mod bench_target;
 pub mod compare;
-mod date;
 mod environment;
 mod error;
 mod floor;

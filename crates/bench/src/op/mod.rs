@@ -94,6 +94,18 @@ impl Op {
         AsyncOp::new(setup)
     }
 
+    /// The same as [`setup`](Self::setup). The set-up gets a clone of `given`.
+    pub fn given<T, S, F, Fut>(given: &T, setup: F) -> AsyncOp<S>
+    where
+        T: Clone + Send + Sync + 'static,
+        S: Send + Sync + 'static,
+        F: Fn(T) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = Result<S, BoxError>> + Send + 'static,
+    {
+        let given = given.clone();
+        AsyncOp::new(move || setup(given.clone()))
+    }
+
     /// Begins a blocking operation with its set-up. It runs outside any async runtime, at
     /// concurrency C on C threads.
     pub fn blocking<S, F>(setup: F) -> BlockingOp<S>

@@ -3,7 +3,7 @@ use super::number::{significant, whole};
 use super::table::Table;
 use super::view::View;
 use crate::goal::{Bound, Goal};
-use crate::load::LoadFigures;
+use crate::load::Latencies;
 use crate::result::{Figures, Interval, Measured, RowResult};
 
 /// The goals of all rows: bound, measured figure and verdict.
@@ -16,30 +16,16 @@ pub(super) fn goals_table(view: &View<'_>) -> Table {
 }
 
 fn cells(row: &RowResult, goal: &Goal) -> Vec<String> {
-    let (measured, reached) = match &row.measured {
-        Measured::Not { reason } => (format!("not measured: {reason}"), "not known"),
-        Measured::Figures(figures) => reached(verdict(figures, &goal.bound)),
-        Measured::Load(figures) => reached(load_verdict(figures, &goal.bound)),
+    let no_figure = || "not measured: the row has no such figure".to_owned();
+    let (measured, reached) = match (&row.measured, verdict(row, &goal.bound)) {
+        (Measured::Not { reason }, _) => (format!("not measured: {reason}"), "not known"),
+        (_, Some((text, true))) => (text, "yes"),
+        (_, Some((text, false))) => (text, "no"),
+        (_, None) => (no_figure(), "not known"),
     };
     let peer = goal.peer.clone().unwrap_or_else(|| "none".to_owned());
-    vec![
-        row.id.clone(),
-        peer,
-        bound(&goal.bound),
-        measured,
-        reached.to_owned(),
-    ]
-}
-
-fn reached(verdict: Option<(String, bool)>) -> (String, &'static str) {
-    match verdict {
-        Some((text, true)) => (text, "yes"),
-        Some((text, false)) => (text, "no"),
-        None => (
-            "not measured: the row has no such figure".to_owned(),
-            "not known",
-        ),
-    }
+    let bound = bound(&goal.bound);
+    vec![row.id.clone(), peer, bound, measured, reached.to_owned()]
 }
 
 fn bound(bound: &Bound) -> String {
@@ -64,14 +50,21 @@ fn bound(bound: &Bound) -> String {
 }
 
 /// The figure of the bound, and whether the bound holds; `None` if the row lacks the figure.
-fn verdict(figures: &Figures, bound: &Bound) -> Option<(String, bool)> {
+fn verdict(row: &RowResult, bound: &Bound) -> Option<(String, bool)> {
+    let (figures, load) = (row.figures(), row.load());
+    let rate = figures.map(|figures| figures.calls_per_second);
+    let rate = rate.or_else(|| Some(load?.calls_per_second()));
+    let time = |of_row: fn(&Figures) -> f64, of_load: fn(&Latencies) -> f64| {
+        let time = figures.map(of_row);
+        time.or_else(|| Some(of_load(load?.latency())))
+    };
     let (text, reached) = match bound {
         Bound::TimesFloor { floor, at_most } => {
-            let ratio = figures.floor(floor)?.ratio;
+            let ratio = figures?.floor(floor)?.ratio;
             (with_interval(ratio), ratio.value <= *at_most)
         }
         Bound::ShareOfFloor { floor, at_least } => {
-            let ratio = figures.floor(floor)?.ratio;
+            let ratio = figures?.floor(floor)?.ratio;
             // The reciprocal swaps the ends of the interval.
             let share = Interval {
                 value: 1.0 / ratio.value,
@@ -81,51 +74,39 @@ fn verdict(figures: &Figures, bound: &Bound) -> Option<(String, bool)> {
             (with_interval(share), share.value >= *at_least)
         }
         Bound::AllocationsAboveFloor { floor, at_most } => {
-            let more = figures.allocations_per_op - figures.floor(floor)?.allocations_per_op;
+            let more = figures?.allocations_per_op - figures?.floor(floor)?.allocations_per_op;
             // Averages over ops are not whole numbers, so the comparison rounds.
             (format!("{} more", whole(more)), more.round() <= *at_most)
         }
-        Bound::CallsPerSecond { at_least } => {
-            let rate = figures.calls_per_second;
-            (whole(rate) + " calls/s", rate >= *at_least)
+        Bound::CallsPerSecond { at_least } => (whole(rate?) + " calls/s", rate? >= *at_least),
+        Bound::MeanNs { at_most } => {
+            let mean = time(|row| row.mean_ns.value, |load| load.mean_ns)?;
+            microseconds(mean, *at_most)
         }
-        Bound::MeanNs { at_most } => microseconds(figures.mean_ns.value, *at_most),
-        Bound::P50Ns { at_most } => microseconds(figures.p50_ns as f64, *at_most),
-        Bound::P99Ns { at_most } => microseconds(figures.p99_ns as f64, *at_most),
+        Bound::P50Ns { at_most } => {
+            let p50 = time(|row| row.p50_ns as f64, |load| load.p50_ns as f64)?;
+            microseconds(p50, *at_most)
+        }
+        Bound::P99Ns { at_most } => {
+            let p99 = time(|row| row.p99_ns as f64, |load| load.p99_ns as f64)?;
+            microseconds(p99, *at_most)
+        }
         Bound::PeakBytes { at_most } => {
-            let peak = figures.peak_bytes as f64;
+            let peak = figures?.peak_bytes as f64;
             (whole(peak / 1024.0) + " KB", peak <= *at_most)
         }
-        Bound::ShareOfAllowed { .. } | Bound::FailedCalls { .. } => return None,
-    };
-    Some((text, reached))
-}
-
-/// The same as [`verdict`], for a load.
-fn load_verdict(figures: &LoadFigures, bound: &Bound) -> Option<(String, bool)> {
-    Some(match bound {
-        Bound::CallsPerSecond { at_least } => {
-            let rate = figures.calls_per_second();
-            (whole(rate) + " calls/s", rate >= *at_least)
-        }
-        Bound::MeanNs { at_most } => microseconds(figures.latency().mean_ns, *at_most),
-        Bound::P50Ns { at_most } => microseconds(figures.latency().p50_ns as f64, *at_most),
-        Bound::P99Ns { at_most } => microseconds(figures.latency().p99_ns as f64, *at_most),
         Bound::ShareOfAllowed { at_least } => {
-            let (rate, allowed) = (figures.calls_per_second(), figures.allowed_per_second?);
+            let (rate, allowed) = (rate?, load?.allowed_per_second?);
             let text = format!("{} of {} calls/s", whole(rate), whole(allowed));
             (text, rate >= at_least * allowed)
         }
         Bound::FailedCalls { at_most } => {
-            let (failed, calls) = (figures.failed, figures.calls);
+            let (failed, calls) = (load?.failed, load?.calls);
             let text = format!("{} of {}", whole(failed as f64), whole(calls as f64));
             (text, failed <= *at_most)
         }
-        Bound::TimesFloor { .. }
-        | Bound::ShareOfFloor { .. }
-        | Bound::AllocationsAboveFloor { .. }
-        | Bound::PeakBytes { .. } => return None,
-    })
+    };
+    Some((text, reached))
 }
 
 fn microseconds(ns: f64, at_most: f64) -> (String, bool) {

@@ -1,7 +1,7 @@
 use super::number::{hundredths, whole};
 use super::table::Table;
 use super::view::View;
-use crate::date;
+use jiff::Timestamp;
 
 /// The commit, machine, command, profile and facts of a run.
 pub(super) fn header(view: &View<'_>) -> Table {
@@ -18,7 +18,7 @@ pub(super) fn header(view: &View<'_>) -> Table {
             "Commit measured",
             format!("{} ({changed})", environment.commit),
         ),
-        ("Date", date::utc(invocation.started)),
+        ("Date", date(invocation.started)),
         ("Command", format!("`{}`", invocation.command)),
         ("Profile", profile.text()),
         (
@@ -38,6 +38,12 @@ pub(super) fn header(view: &View<'_>) -> Table {
             .map(|(name, text)| vec![name, text]),
     );
     Table::of_text(&["", "Measured on"], lines)
+}
+
+/// `2026-11-21 00:49 UTC`.
+fn date(unix_seconds: u64) -> String {
+    let time = Timestamp::from_second(unix_seconds.cast_signed()).unwrap_or_default();
+    time.strftime("%Y-%m-%d %H:%M UTC").to_string()
 }
 
 fn memory(bytes: u64) -> String {
