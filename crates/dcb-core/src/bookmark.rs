@@ -69,6 +69,21 @@ impl Bookmark {
         bookmark.unwrap_or(position.into())
     }
 
+    /// Refuses the bookmark if it is not in the log with this head. `found` is the id of the event at
+    /// its position.
+    #[cfg(any(feature = "postgres", feature = "sqlite"))]
+    pub(crate) fn check(self, head: Option<Position>, found: Option<Uuid>) -> Result<(), Error> {
+        let position = self.position;
+        if head < Some(position) {
+            let after = position;
+            return Err(Error::AfterBeyondHead { after, head });
+        }
+        match self.accepts(found) {
+            true => Ok(()),
+            false => Err(Error::PastReplaced { position }),
+        }
+    }
+
     /// Whether the event with the id `found`, at the position, may be the one of the bookmark.
     #[cfg(any(feature = "postgres", feature = "sqlite"))]
     pub(crate) fn accepts(self, found: Option<Uuid>) -> bool {

@@ -69,23 +69,25 @@ impl ReadOptions {
         head: Option<Position>,
         found: Option<Uuid>,
     ) -> Result<(), Error> {
-        let Some(after) = self.after else {
-            return Ok(());
-        };
-        let position = after.position;
-        if head >= Some(position) {
-            let is_there = after.accepts(found);
-            return is_there
-                .then_some(())
-                .ok_or(Error::PastReplaced { position });
+        match self.after {
+            Some(after) if !self.backwards || after.event_id.is_some() => after.check(head, found),
+            _ => Ok(()),
         }
-        if self.backwards && after.event_id.is_none() {
-            return Ok(());
-        }
-        Err(Error::AfterBeyondHead {
-            after: position,
-            head,
-        })
+    }
+
+    /// Refuses to go on with a read whose first page saw the head `snapshot`, if the log was emptied or
+    /// replaced since: it has a lower head, or another event in place of `last`, the last one that was
+    /// read. `found` is the id of the event there.
+    #[cfg(any(feature = "postgres", feature = "sqlite"))]
+    pub(crate) fn check_next_page(
+        snapshot: Option<Bookmark>,
+        last: Option<Bookmark>,
+        head: Option<Position>,
+        found: Option<Uuid>,
+    ) -> Result<(), Error> {
+        let snapshot = Bookmark::position_of(snapshot).map(Bookmark::from);
+        snapshot.map_or(Ok(()), |snapshot| snapshot.check(head, None))?;
+        last.map_or(Ok(()), |last| last.check(head, found))
     }
 }
 

@@ -175,3 +175,62 @@ impl ServerConfig {
         }
     }
 }
+
+/// Lets a store's `Config`, which has a [`ServerConfig`] in its field `server`, read and set the server's
+/// settings like its own. Its `Debug` leaves out the URLs, because they contain passwords.
+#[macro_export]
+macro_rules! embed_server_config {
+    ($config:ident) => {
+        impl ::std::ops::Deref for $config {
+            type Target = $crate::ServerConfig;
+
+            fn deref(&self) -> &$crate::ServerConfig {
+                &self.server
+            }
+        }
+
+        impl ::std::ops::DerefMut for $config {
+            fn deref_mut(&mut self) -> &mut $crate::ServerConfig {
+                &mut self.server
+            }
+        }
+
+        impl $config {
+            /// Sets `replica_url`.
+            #[must_use]
+            pub fn replica_url(mut self, url: impl Into<String>) -> Self {
+                self.server.replica_url = Some(url.into());
+                self
+            }
+
+            /// Turns on `fail_fast`.
+            #[must_use]
+            pub fn fail_fast(mut self) -> Self {
+                self.server.fail_fast = true;
+                self
+            }
+
+            /// Turns on `transaction_pooling`.
+            #[must_use]
+            pub fn transaction_pooling(mut self) -> Self {
+                self.server.transaction_pooling = true;
+                self
+            }
+
+            /// Sets `schema`.
+            #[must_use]
+            pub fn schema(mut self, schema: impl Into<String>) -> Self {
+                self.server.schema = schema.into();
+                self
+            }
+        }
+
+        impl ::std::fmt::Debug for $config {
+            fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
+                f.debug_struct("Config")
+                    .field("schema", &self.schema)
+                    .finish_non_exhaustive()
+            }
+        }
+    };
+}

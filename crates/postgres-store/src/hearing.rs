@@ -9,7 +9,7 @@ use crate::limiter::Limiter;
 /// Whether a store's listener hears. The task that listens reports each session, and the store asks.
 /// Logs a session that is lost or replaced. Cheap to clone; clones share the state.
 #[derive(Clone, Debug)]
-pub struct Hearing {
+pub(crate) struct Hearing {
     shared: Arc<Shared>,
 }
 
@@ -31,7 +31,7 @@ struct State {
 
 impl Hearing {
     /// Nothing listens on this channel yet.
-    pub fn new(channel: &str) -> Self {
+    pub(crate) fn new(channel: &str) -> Self {
         Self {
             shared: Arc::new(Shared {
                 channel: channel.to_owned(),
@@ -42,7 +42,7 @@ impl Hearing {
     }
 
     /// The task that listens has started. It hears nothing yet.
-    pub fn starts(&self) {
+    pub(crate) fn starts(&self) {
         let mut state = self.shared.state.lock();
         let before = state.unwrap_or_default();
         *state = Some(State {
@@ -52,7 +52,7 @@ impl Hearing {
     }
 
     /// A session listens.
-    pub fn hears(&self) {
+    pub(crate) fn hears(&self) {
         let told = self.change(|state| {
             state.lost_since = None;
             state.sessions += 1;
@@ -65,7 +65,7 @@ impl Hearing {
     }
 
     /// The session was lost, or none could be opened.
-    pub fn lost(&self, cause: &Error) {
+    pub(crate) fn lost(&self, cause: &Error) {
         let Shared {
             channel, limiter, ..
         } = &*self.shared;
@@ -88,14 +88,19 @@ impl Hearing {
         }
     }
 
+    /// The task that listens has ended, with its runtime or because it was stopped.
+    pub(crate) fn ends(&self) {
+        self.change(|state| *state.lost_since.get_or_insert_with(SystemTime::now));
+    }
+
     /// Nothing listens any more.
-    pub fn stops(&self) {
+    pub(crate) fn stops(&self) {
         *self.shared.state.lock() = None;
     }
 
     /// Since when no session hears (`None` while one does), and how many sessions took the place of
     /// a lost one. `None` while nothing listens.
-    pub fn report(&self) -> Option<(Option<SystemTime>, u64)> {
+    pub(crate) fn report(&self) -> Option<(Option<SystemTime>, u64)> {
         let state = (*self.shared.state.lock())?;
         Some((state.lost_since, state.sessions.saturating_sub(1)))
     }

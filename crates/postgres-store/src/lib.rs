@@ -9,6 +9,7 @@ mod failure;
 mod hearing;
 mod hosts;
 mod limiter;
+mod listener;
 mod listening;
 mod lock_wait;
 mod losses;
@@ -23,6 +24,7 @@ mod statement;
 mod store_error;
 mod task;
 mod writer_connection;
+mod writing;
 
 pub use column::{Column, Element};
 pub use config::{ServerConfig, Servers};
@@ -31,8 +33,8 @@ pub use connect_error::{ConnectError, ConnectErrorKind, HostError, connect_error
 pub use failure::{
     Failure, INSUFFICIENT_PRIVILEGE, code_and_message, failure, fault, violated_constraint,
 };
-pub use hearing::Hearing;
 pub use hosts::{Hosts, url_of_writable_host};
+pub use listener::Listener;
 pub use listening::ListeningSession;
 pub use pool::{Lease, Limits, Pool, Process};
 pub use readers::Readers;
@@ -40,8 +42,8 @@ pub use replicas::{Replica, Replicas, Watching};
 pub use routed::{Progress, Reads, Routed, answer};
 pub use schema::{Design, Schema, SchemaError, require_utf8};
 pub use server::{BEGIN, Server, Session, deadline_after, send_before};
-pub use sign_of_life::EVERY as KEEP_ALIVE_INTERVAL;
 pub use statement::{Bound, execute, in_time, rows};
 pub use store_error::StoreError;
 pub use task::{Task, close, in_task, to_its_end};
 pub use writer_connection::WriterConnection;
+pub use writing::{ServerHealth, Writes, Writing};

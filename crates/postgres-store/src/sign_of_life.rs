@@ -8,7 +8,7 @@
 use std::time::Duration;
 
 /// How often an idle connection is asked for a sign of life.
-pub const EVERY: Duration = Duration::from_secs(2);
+pub(crate) const EVERY: Duration = Duration::from_secs(2);
 /// How long a server may take to answer a ping.
 pub(crate) const SIGN_OF_LIFE: Duration = Duration::from_secs(2);
 /// How long opening a connection may take.

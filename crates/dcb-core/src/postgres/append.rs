@@ -53,7 +53,7 @@ impl PostgresStore {
                                 .readers
                                 .primary()
                                 .observe_head(Some(appended.last()));
-                            self.shared.listener.signal().notify();
+                            self.shared.appends.notify();
                         }
                         Err(_) => self.count_conflict(&result),
                     }

@@ -1,7 +1,4 @@
-use std::fmt;
-use std::ops::{Deref, DerefMut};
-
-use postgres_store::ServerConfig;
+use postgres_store::{ServerConfig, embed_server_config};
 
 use crate::{Limits, ProjectionLimit};
 
@@ -41,56 +38,6 @@ impl Config {
             max_concurrent_projections: ProjectionLimit::DEFAULT_MAX,
         }
     }
-
-    /// Sets `replica_url`.
-    #[must_use]
-    pub fn replica_url(mut self, url: impl Into<String>) -> Self {
-        self.server.replica_url = Some(url.into());
-        self
-    }
-
-    /// Turns on `fail_fast`.
-    #[must_use]
-    pub fn fail_fast(mut self) -> Self {
-        self.server.fail_fast = true;
-        self
-    }
-
-    /// Turns on `transaction_pooling`.
-    #[must_use]
-    pub fn transaction_pooling(mut self) -> Self {
-        self.server.transaction_pooling = true;
-        self
-    }
-
-    /// Sets `schema`.
-    #[must_use]
-    pub fn schema(mut self, schema: impl Into<String>) -> Self {
-        self.server.schema = schema.into();
-        self
-    }
 }
 
-impl Deref for Config {
-    type Target = ServerConfig;
-
-    fn deref(&self) -> &ServerConfig {
-        &self.server
-    }
-}
-
-impl DerefMut for Config {
-    fn deref_mut(&mut self) -> &mut ServerConfig {
-        &mut self.server
-    }
-}
-
-// By hand, to leave out the URLs: they contain passwords.
-impl fmt::Debug for Config {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter
-            .debug_struct("Config")
-            .field("schema", &self.schema)
-            .finish_non_exhaustive()
-    }
-}
+embed_server_config!(Config);

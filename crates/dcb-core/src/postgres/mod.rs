@@ -11,22 +11,23 @@
 //!    one, and a spawned task finishes it. If recent batches had several callers, that task yields
 //!    first, so that others can join. During a commit, requests wait in the queue, and all of them
 //!    form the next batch.
-//! 3. `plan.rs`: a request that conflicts with an earlier one of its batch is deferred. The batch
+//! 3. `plan/mod.rs`: a request that conflicts with an earlier one of its batch is deferred. The batch
 //!    carries its conditions, but not its events.
 //! 4. `parameters.rs`: encodes the batch in columns, in reused buffers. Each condition becomes
-//!    probes, one for each type of each item. A probe that `recent_tags.rs` can't settle from memory
+//!    probes, one for each type of each item. A probe that `recent_tags/mod.rs` can't settle from memory
 //!    is open, and looks up one key, of the tag that is likely the rarest.
 //! 5. `writer.rs` sends one of two statements, in one round trip with one fsync.
-//!    - `schema/postgres/queries/insert.sql` or `insert_by_key.sql`, if the last 16 batches met no
+//!    - `insert.sql` or `insert_by_key.sql` of `schema/dcb/postgres/queries/` (at the root of the
+//!      repository), if the last 16 batches met no
 //!      other writer: puts the events after the last event that the writer knows, unless an open
 //!      probe's key occurs after its position. If it inserts nothing, `dcb.append` follows.
-//!    - `schema/postgres/functions/append.sql` otherwise, and for ids that callers chose, tracked
+//!    - `append.sql` of `schema/dcb/postgres/functions/` otherwise, and for ids that callers chose, tracked
 //!      positions, commands and conditions without tags: takes the log's lock, reads the head,
 //!      looks up the open probes' keys, examines the probes whose key occurs (`refusals.sql`), and
 //!      inserts the events of the accepted requests from head + 1 on.
-//! 6. `plan.rs`: turns the head and the refusals into a verdict on each request: its positions, the
+//! 6. `plan/mod.rs`: turns the head and the refusals into a verdict on each request: its positions, the
 //!    error, "stored" if an id is in the log already, or "again" for a deferred request whose
-//!    obstacle was refused. `recent_tags.rs` notes the tags of the appended events. For an INSERT it
+//!    obstacle was refused. `recent_tags/mod.rs` notes the tags of the appended events. For an INSERT it
 //!    does so while the server works, and undoes it if nothing was inserted.
 //! 7. `append.rs`: each caller wakes with its verdict. It submits the request again, or compares the
 //!    events with the stored ones and gets their positions or `DuplicateId`.
@@ -37,6 +38,9 @@
 //! No caller does work that others wait for: a future of the store can be held without being
 //! polled. Appends are committed by the queue's task. A read or another call that holds a
 //! connection or a lock runs in a task (`postgres_store::Task`).
+//!
+//! `postgres_store` has what this store shares with other stores: settings, connections, the choice
+//! between the primary and its replicas, fencing, and the listener for appends of other processes.
 //!
 //! A read goes from `selection` and `statements` to `read` or `stream`, and `row` decodes it.
 //! `coalesce` joins identical short reads that wait for a connection, and `shared_read` sends several
@@ -56,7 +60,7 @@
 //!
 //! The other invariants are stated where they are kept: in `writer` (lost connections),
 //! `postgres_store` (fencing), `statements` (the INSERT), `recent_tags`, `tag_key`,
-//! `read`, `coalesce`, `shared_read`, `stream`, `listen`, `read_model` and `readers`.
+//! `read`, `coalesce`, `shared_read`, `stream`, `read_model` and `readers`.
 
 mod answer;
 mod append;
@@ -68,7 +72,6 @@ mod counters;
 mod error;
 mod event_keys;
 mod import_go;
-mod listen;
 mod parameters;
 mod plan;
 mod read;

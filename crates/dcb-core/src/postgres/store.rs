@@ -1,20 +1,19 @@
 use std::fmt;
 use std::ops::RangeBounds;
 use std::pin::pin;
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
 use group_commit::Queue;
 use postgres_store::{
-    KEEP_ALIVE_INTERVAL, Progress, Routed, WriterConnection, close, in_task, to_its_end,
+    Listener, Progress, Routed, Schema, Server, WriterConnection, close, in_task, to_its_end,
 };
-use tokio::time::sleep;
+use sqlx::{AssertSqlSafe, SqlSafeStr as _};
 use tracing::{Instrument as _, debug_span, instrument};
 
 use super::config::Config;
 use super::counters::Counters;
-use super::listen::Listener;
 use super::readers::Readers;
 use super::schema::{ensure, schema};
 use super::statements::Statements;
@@ -23,11 +22,9 @@ use crate::extent::Span;
 use crate::wait::wait_for;
 use crate::{
     Append, Appended, Error, EventStore, EventStream, Events, Extent, Fault, Health, Lanes,
-    Metrics, Notifications, Position, ProjectionLimit, Query, ReadOptions, RecordedCommand, Stats,
+    Metrics, Notifications, Notifier, Position, ProjectionLimit, Query, ReadOptions,
+    RecordedCommand, Stats,
 };
-
-/// The settings that decide whether a commit survives a crash of the server's machine.
-const DURABILITY: [&str; 3] = ["fsync", "synchronous_commit", "full_page_writes"];
 
 /// A log in PostgreSQL. Cheap to clone; clones share connections and the queue.
 #[derive(Clone)]
@@ -41,23 +38,32 @@ pub(super) struct Shared {
     pub(super) readers: Routed<Readers>,
     pub(super) statements: Arc<Statements>,
     pub(super) counters: Arc<Counters>,
+    /// Wakes subscriptions after appends of this process, and after those that the listener hears of.
+    pub(super) appends: Notifier,
     pub(super) listener: Listener,
     projections: ProjectionLimit,
     lanes: Lanes,
 }
 
 impl Shared {
-    async fn writer_health(&self) -> Result<Health, Error> {
-        let writer = self.queue.committer();
-        let version = writer.setting("server_version").await?;
-        let mut durability = Vec::new();
-        for name in DURABILITY {
-            durability.push((name, writer.setting(name).await?));
-        }
-        let is_durable = durability.iter().all(|(_, value)| value != "off");
+    async fn health(&self) -> Result<Health, Error> {
+        let server = self.queue.committer().session.health::<Error>().await?;
         Ok(Health {
-            listener: self.listener.report(),
-            ..Health::new("PostgreSQL", version, durability, is_durable)
+            listener: self.listener_report(),
+            ..Health::new(
+                "PostgreSQL",
+                server.version,
+                server.durability,
+                server.is_durable,
+            )
+        })
+    }
+
+    fn listener_report(&self) -> Option<crate::Listener> {
+        let (lost_since, replacements) = self.listener.report()?;
+        Some(crate::Listener {
+            lost_since,
+            replacements,
         })
     }
 
@@ -65,7 +71,7 @@ impl Shared {
         // Close the queue before the connections, because its appends need the writer's.
         self.queue.close().await;
         self.listener.stop();
-        self.queue.committer().close().await;
+        self.queue.committer().session.close().await;
         self.readers.close().await;
     }
 }
@@ -106,23 +112,25 @@ impl PostgresStore {
         let writer = Writer::new(connection, Arc::clone(&statements), Arc::clone(&counters));
         // Connect the writer here, so that a wrong configuration fails now and not at the first
         // append.
-        writer.connect().await?;
+        writer.session.connect::<Error>().await?;
         let queue = Queue::new(writer, config.queue_limits());
         let projections = ProjectionLimit::new(config.max_concurrent_projections);
-        let listener = Listener::new(server.listener(), &schema);
+        let appends = Notifier::new();
+        let listener = listener(&server, &schema, appends.clone());
         let shared = Shared {
             config,
             queue,
             readers,
             statements,
             counters,
+            appends,
             listener,
             projections,
             lanes: Lanes::measured(metrics),
         };
-        let shared = Arc::new(shared);
-        tokio::spawn(keep_alive(Arc::downgrade(&shared)));
-        Ok(Self { shared })
+        Ok(Self {
+            shared: Arc::new(shared),
+        })
     }
 
     /// Empties the log: events, tags, tracked positions and commands. The next event gets position
@@ -152,22 +160,20 @@ impl PostgresStore {
         self.shared.readers.replicas().restart();
         // Wake the subscriptions after a failure too, because the log may have been cleared. An
         // announcement is only a hint: subscriptions read the log themselves.
-        self.shared.listener.signal().notify();
+        self.shared.appends.notify();
         cleared
     }
 }
 
-/// Looks after the writer's connection until the store is closed or dropped.
-async fn keep_alive(store: Weak<Shared>) {
-    loop {
-        sleep(KEEP_ALIVE_INTERVAL).await;
-        match store.upgrade() {
-            Some(shared) if !shared.readers.primary().is_closed() => {
-                shared.queue.committer().keep_alive().await;
-            }
-            _ => return,
-        }
-    }
+/// Listens for appends of other processes. The server sends one NOTIFY per batch of appends, on a channel
+/// with the name of the log's schema. It does so only while a session holds the listeners' lock, so a
+/// log without listeners saves the cost. Tested by `announced.rs` and `dying.rs`.
+fn listener(server: &Server, schema: &Schema, appends: Notifier) -> Listener {
+    let lock = schema
+        .qualify("SELECT pg_advisory_lock_shared(1145262644, 'dcb.event'::regclass::oid::int)");
+    // Safe to assert: only the schema's name is inserted.
+    let lock = AssertSqlSafe(lock).into_sql_str();
+    Listener::new(server, schema.name(), Some(lock), move || appends.notify())
 }
 
 impl EventStore for PostgresStore {
@@ -247,7 +253,7 @@ impl EventStore for PostgresStore {
 
     fn notifications(&self) -> Notifications {
         self.shared.listener.start();
-        self.shared.listener.signal().notifications()
+        self.shared.appends.notifications()
     }
 
     fn metrics(&self) -> Metrics {
@@ -259,7 +265,7 @@ impl EventStore for PostgresStore {
             self.last_position().await?;
             self.require_keys_at_ends().await?;
             let shared = Arc::clone(&self.shared);
-            to_its_end(async move { shared.writer_health().await }).await
+            to_its_end(async move { shared.health().await }).await
         };
         let limit = self.shared.config.health_limit();
         self.shared.readers.within(limit, pin!(checks)).await
@@ -283,7 +289,7 @@ impl EventStore for PostgresStore {
             queued_appends: queue.queued as u64,
             running_projections: self.shared.projections.running() as u64,
             read_connections: self.shared.readers.size(),
-            listener: self.shared.listener.report(),
+            listener: self.shared.listener_report(),
         }
     }
 

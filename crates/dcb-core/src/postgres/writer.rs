@@ -14,11 +14,12 @@ use std::sync::atomic::Ordering;
 
 use futures_util::future::join;
 use group_commit::{Commit, CommitError};
-use postgres_store::{Column, Element, Failure, WriterConnection, deadline_after, failure};
+use postgres_store::{
+    Column, Element, Failure, WriterConnection, Writes, Writing, deadline_after, failure,
+};
 use sqlx::Row as _;
 use sqlx::postgres::PgRow;
 use store_meter::QueueMeter;
-use tokio::sync::Mutex;
 use tokio::time::Instant;
 use uuid::Uuid;
 
@@ -35,12 +36,11 @@ use crate::{Appended, Error, Fault, Position};
 pub(super) struct Writer {
     statements: Arc<Statements>,
     counters: Arc<Counters>,
-    /// Rarely contended, because the queue makes one call to `commit` at a time. Only `clear`,
-    /// `setting` and `close` compete with it.
-    session: Mutex<Session>,
+    /// Shared by `commit`, `clear`, `health` and `close`.
+    pub(super) session: Writing<Session>,
 }
 
-struct Session {
+pub(super) struct Session {
     connection: WriterConnection,
     parameters: Parameters,
     recent: RecentTags,
@@ -55,36 +55,12 @@ impl Writer {
         Self {
             statements,
             counters,
-            session: Mutex::new(Session {
+            session: Writing::new(Session {
                 connection,
                 parameters: Parameters::default(),
                 recent: RecentTags::default(),
             }),
         }
-    }
-
-    /// Drops an idle connection that gives no sign of life, unless the writer is busy.
-    pub(super) async fn keep_alive(&self) {
-        if let Ok(mut session) = self.session.try_lock() {
-            session.connection.keep_alive().await;
-        }
-    }
-
-    /// Connects before the first append.
-    pub(super) async fn connect(&self) -> Result<(), Error> {
-        let connected = self.session.lock().await.connection.connect().await;
-        connected.map_err(|failed| error(&failed))
-    }
-
-    /// A setting, as the writer's session sees it.
-    pub(super) async fn setting(&self, name: &str) -> Result<String, Error> {
-        let setting = self.session.lock().await.connection.setting(name).await;
-        setting.map_err(|failed| error(&failed))
-    }
-
-    /// Ends the session.
-    pub(super) async fn close(&self) {
-        self.session.lock().await.connection.close().await;
     }
 
     /// Empties the log, between two batches.
@@ -265,6 +241,12 @@ impl Writer {
     }
 }
 
+impl Writes for Session {
+    fn connection(&mut self) -> &mut WriterConnection {
+        &mut self.connection
+    }
+}
+
 impl Session {
     /// The position behind which an INSERT of the batch is likely to succeed. `None` if the batch
     /// needs `dcb.append`, or if recent batches met other writers or inconclusive lookups.
@@ -350,12 +332,10 @@ impl Commit for Writer {
     }
 
     async fn commit(&self, batch: &mut [Arc<Request>]) -> Result<Vec<Verdict>, CommitError<Error>> {
-        let mut session = self.session.lock().await;
-        let session = &mut *session;
         let last = batch.iter().filter_map(|request| request.deadline).max();
-        let connected = session.connection.connect_before(last).await;
+        let connected = self.session.connected(last).await;
         // `Failed`, not `Unknown`: nothing has been sent yet.
-        connected.map_err(|failed| CommitError::Failed(error(&failed)))?;
+        let session = &mut *connected.map_err(CommitError::Failed)?;
         match batch.iter().any(|request| request.is_late()) {
             true => Err(CommitError::Late),
             false => self.commit_connected(session, batch).await,

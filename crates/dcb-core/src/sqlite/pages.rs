@@ -133,15 +133,9 @@ impl Pages {
                 self.remaining.below = self.remaining.below.min(end);
                 Ok(())
             }
-            Some(Some(Bookmark {
-                position: after, ..
-            })) if head < Some(after) => Err(Error::AfterBeyondHead { after, head }),
-            Some(_) => match self.last {
-                Some(last) if !last.accepts(page.id_at_start) => Err(Error::PastReplaced {
-                    position: last.position,
-                }),
-                _ => Ok(()),
-            },
+            Some(snapshot) => {
+                ReadOptions::check_next_page(snapshot, self.last, head, page.id_at_start)
+            }
         }
     }
 }

@@ -1,7 +1,4 @@
-use std::fmt;
-use std::ops::{Deref, DerefMut};
-
-use postgres_store::ServerConfig;
+use postgres_store::{ServerConfig, embed_server_config};
 
 use super::design::MESSAGE_STORE;
 use crate::{Limits, NamespaceName};
@@ -69,34 +66,6 @@ impl Config {
         }
     }
 
-    /// Sets `replica_url`.
-    #[must_use]
-    pub fn replica_url(mut self, url: impl Into<String>) -> Self {
-        self.server.replica_url = Some(url.into());
-        self
-    }
-
-    /// Turns on `fail_fast`.
-    #[must_use]
-    pub fn fail_fast(mut self) -> Self {
-        self.server.fail_fast = true;
-        self
-    }
-
-    /// Turns on `transaction_pooling`.
-    #[must_use]
-    pub fn transaction_pooling(mut self) -> Self {
-        self.server.transaction_pooling = true;
-        self
-    }
-
-    /// Sets `schema`.
-    #[must_use]
-    pub fn schema(mut self, schema: impl Into<String>) -> Self {
-        self.server.schema = schema.into();
-        self
-    }
-
     /// Turns on `adopt_message_db`.
     #[must_use]
     pub fn adopt_message_db(mut self) -> Self {
@@ -120,26 +89,4 @@ impl Config {
     }
 }
 
-impl Deref for Config {
-    type Target = ServerConfig;
-
-    fn deref(&self) -> &ServerConfig {
-        &self.server
-    }
-}
-
-impl DerefMut for Config {
-    fn deref_mut(&mut self) -> &mut ServerConfig {
-        &mut self.server
-    }
-}
-
-// By hand, to leave out the URLs: they contain passwords.
-impl fmt::Debug for Config {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter
-            .debug_struct("Config")
-            .field("schema", &self.schema)
-            .finish_non_exhaustive()
-    }
-}
+embed_server_config!(Config);

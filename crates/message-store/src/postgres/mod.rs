@@ -42,7 +42,6 @@ mod import;
 mod installation;
 mod interface_role;
 mod json;
-mod listen;
 mod listing;
 mod namespaces;
 mod numbers;

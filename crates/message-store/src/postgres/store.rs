@@ -1,14 +1,12 @@
 use std::fmt;
 use std::pin::pin;
-use std::sync::{Arc, Weak};
+use std::sync::Arc;
 use std::time::SystemTime;
 
 use group_commit::Queue;
 use postgres_store::{
-    KEEP_ALIVE_INTERVAL, Routed, Schema, WriterConnection, close, in_task, to_its_end,
+    Listener, Routed, Schema, WriterConnection, Writing, close, in_task, to_its_end,
 };
-use tokio::sync::Mutex;
-use tokio::time::sleep;
 use tracing::instrument;
 
 use super::config::Config;
@@ -16,7 +14,6 @@ use super::counters::Counters;
 use super::design::schema;
 use super::installation::install;
 use super::json::FieldPath;
-use super::listen::NotificationListener;
 use super::read::Readers;
 use super::replica::progress;
 use super::statements::Statements;
@@ -45,7 +42,7 @@ pub(super) struct Shared {
     pub(super) statements: Arc<Statements>,
     pub(super) counters: Arc<Counters>,
     pub(super) notifier: Arc<Notifier>,
-    listener: NotificationListener,
+    listener: Listener,
 }
 
 impl PostgresStore {
@@ -80,7 +77,8 @@ impl PostgresStore {
         let readers = Routed::connect(&config, servers, progress(), reads, |each| each).await;
         let store = Self::with_readers(config, schema, readers, true, metrics);
         // Fail here rather than on the first write.
-        store.shared.queue.committer().connect().await?;
+        let writer = store.shared.queue.committer();
+        writer.session.connect::<Error>().await?;
         Ok(store)
     }
 
@@ -104,12 +102,15 @@ impl PostgresStore {
             notifier: Arc::clone(&notifier),
             channel: config.notify.then(|| schema.name().to_owned()),
             wait_for_locks,
-            session: Mutex::new(Session::new(WriterConnection::new(writing.clone()))),
+            session: Writing::new(Session::new(WriterConnection::new(writing.clone()))),
         };
         let shared = Shared {
             queue: Queue::new(writer(false), config.queue_limits()),
             lock_wait_queue: Queue::new(writer(true), config.queue_limits()),
-            listener: NotificationListener::new(server.listener(), schema.name().to_owned()),
+            listener: Listener::new(server, schema.name(), None, {
+                let notifier = Arc::clone(&notifier);
+                move || notifier.notify()
+            }),
             config,
             schema,
             readers,
@@ -118,9 +119,9 @@ impl PostgresStore {
             counters,
             notifier,
         };
-        let shared = Arc::new(shared);
-        tokio::spawn(keep_alive(Arc::downgrade(&shared)));
-        Self { shared }
+        Self {
+            shared: Arc::new(shared),
+        }
     }
 
     /// The readers, or an error if the store is closed.
@@ -136,20 +137,25 @@ impl PostgresStore {
     }
 
     async fn check_health(&self) -> Result<Health, Error> {
-        /// The settings that decide whether a commit survives power loss.
-        const DURABILITY: [&str; 3] = ["fsync", "synchronous_commit", "full_page_writes"];
         self.read_head().await?;
         let writer = self.shared.queue.committer();
-        let version = writer.setting("server_version").await?;
-        let mut durability = Vec::new();
-        for name in DURABILITY {
-            durability.push((name, writer.setting(name).await?));
-        }
-        // `synchronous_commit` has more values than `on` and `off`. All but `off` flush locally.
-        let is_durable = durability.iter().all(|(_, value)| value != "off");
+        let server = writer.session.health::<Error>().await?;
         Ok(Health {
-            listener: self.shared.listener.report(),
-            ..Health::new("PostgreSQL", version, durability, is_durable)
+            listener: self.listener_report(),
+            ..Health::new(
+                "PostgreSQL",
+                server.version,
+                server.durability,
+                server.is_durable,
+            )
+        })
+    }
+
+    fn listener_report(&self) -> Option<crate::Listener> {
+        let (lost_since, replacements) = self.shared.listener.report()?;
+        Some(crate::Listener {
+            lost_since,
+            replacements,
         })
     }
 
@@ -159,23 +165,9 @@ impl PostgresStore {
         // In this order, because requests move from the first queue to the second.
         for queue in [&shared.queue, &shared.lock_wait_queue] {
             queue.close().await;
-            queue.committer().close().await;
+            queue.committer().session.close().await;
         }
         shared.listener.stop();
-    }
-}
-
-/// Looks after the writers' connections until the store is closed or dropped.
-async fn keep_alive(store: Weak<Shared>) {
-    loop {
-        sleep(KEEP_ALIVE_INTERVAL).await;
-        match store.upgrade() {
-            Some(shared) if !shared.queue.is_closed() => {
-                shared.queue.committer().keep_alive().await;
-                shared.lock_wait_queue.committer().keep_alive().await;
-            }
-            _ => return,
-        }
     }
 }
 
@@ -322,7 +314,7 @@ impl MessageStore for PostgresStore {
     }
 
     fn notifications(&self) -> Notifications {
-        self.shared.listener.start(&self.shared.notifier);
+        self.shared.listener.start();
         self.shared.notifier.notifications()
     }
 
@@ -341,7 +333,7 @@ impl MessageStore for PostgresStore {
         let shared = &self.shared;
         let queues = [shared.queue.stats(), shared.lock_wait_queue.stats()];
         Stats {
-            listener: shared.listener.report(),
+            listener: self.listener_report(),
             ..shared.counters.stats(queues)
         }
     }

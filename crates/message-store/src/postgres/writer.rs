@@ -4,11 +4,12 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use group_commit::{Commit, CommitError};
-use postgres_store::{Column, Element, Failure, Schema, WriterConnection, failure};
+use postgres_store::{
+    Column, Element, Failure, Schema, WriterConnection, Writes, Writing, failure,
+};
 use sqlx::Row as _;
 use sqlx::postgres::PgRow;
 use store_meter::QueueMeter;
-use tokio::sync::Mutex;
 use tokio::time::Instant;
 use uuid::Uuid;
 
@@ -32,8 +33,7 @@ pub(super) struct Writer {
     /// Whether a batch waits for the locks of categories. If not, the server refuses requests whose
     /// category is locked.
     pub(super) wait_for_locks: bool,
-    /// Hardly ever contended, because the queue calls `commit` one at a time.
-    pub(super) session: Mutex<Session>,
+    pub(super) session: Writing<Session>,
 }
 
 pub(super) struct Session {
@@ -50,31 +50,13 @@ impl Session {
     }
 }
 
+impl Writes for Session {
+    fn connection(&mut self) -> &mut WriterConnection {
+        &mut self.connection
+    }
+}
+
 impl Writer {
-    /// Drops an idle connection that gives no sign of life, unless the writer is busy.
-    pub(super) async fn keep_alive(&self) {
-        if let Ok(mut session) = self.session.try_lock() {
-            session.connection.keep_alive().await;
-        }
-    }
-
-    /// Connects before the first write.
-    pub(super) async fn connect(&self) -> Result<(), Error> {
-        let connected = self.session.lock().await.connection.connect().await;
-        connected.map_err(|failed| error(&failed))
-    }
-
-    /// Reads a setting in the writer's session.
-    pub(super) async fn setting(&self, name: &str) -> Result<String, Error> {
-        let setting = self.session.lock().await.connection.setting(name).await;
-        setting.map_err(|failed| error(&failed))
-    }
-
-    /// Closes the connection.
-    pub(super) async fn close(&self) {
-        self.session.lock().await.connection.close().await;
-    }
-
     async fn send(&self, session: &mut Session) -> Result<Answer, sqlx::Error> {
         let Session { connection, batch } = session;
         let write = self.statements.write_batch.clone();
@@ -288,15 +270,10 @@ impl Commit for Writer {
     }
 
     async fn commit(&self, batch: &mut [Request]) -> Result<Vec<Verdict>, CommitError<Error>> {
-        let mut session = self.session.lock().await;
-        let session = &mut *session;
         let last = batch.iter().map(|request| request.deadline).max();
+        let connected = self.session.connected(last).await;
         // Nothing has been sent yet, so a failure here has no effect.
-        session
-            .connection
-            .connect_before(last)
-            .await
-            .map_err(|failed| CommitError::Failed(error(&failed)))?;
+        let session = &mut *connected.map_err(CommitError::Failed)?;
         match batch.iter().any(Request::is_late) {
             true => Err(CommitError::Late),
             false => self.commit_connected(session, batch).await,

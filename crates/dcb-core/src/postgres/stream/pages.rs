@@ -67,15 +67,9 @@ impl Pages {
                     .min(i64::try_from(end).unwrap_or(i64::MAX));
                 Ok(())
             }
-            Some(Some(Bookmark {
-                position: after, ..
-            })) if head < Some(after) => Err(Error::AfterBeyondHead { after, head }),
-            Some(_) => match self.last {
-                Some(last) if !last.accepts(heading.id_at_start) => Err(Error::PastReplaced {
-                    position: last.position,
-                }),
-                _ => Ok(()),
-            },
+            Some(snapshot) => {
+                ReadOptions::check_next_page(snapshot, self.last, head, heading.id_at_start)
+            }
         }
     }
 

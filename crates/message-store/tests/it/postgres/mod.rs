@@ -20,6 +20,7 @@ mod pooled;
 mod replica;
 mod restored;
 mod roles;
+mod runtimes;
 mod schema;
 mod sequence;
 mod sessions;

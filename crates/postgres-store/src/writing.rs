@@ -1,0 +1,132 @@
+//! The session of a queue's writer, which calls share one after the other.
+
+use std::fmt;
+use std::sync::Arc;
+
+use tokio::sync::{Mutex, MutexGuard};
+use tokio::task::JoinHandle;
+use tokio::time::{Instant, sleep};
+
+use crate::failure::fault;
+use crate::sign_of_life::EVERY;
+use crate::store_error::StoreError;
+use crate::writer_connection::WriterConnection;
+
+/// What a store writes with: a connection, and state of the store's own.
+pub trait Writes: Send + 'static {
+    /// The connection.
+    fn connection(&mut self) -> &mut WriterConnection;
+}
+
+/// The session of a writer. While it is idle, a task asks for a sign of life every few seconds.
+pub struct Writing<S> {
+    /// Rarely contended, because a queue makes one call at a time.
+    session: Arc<Mutex<S>>,
+    keeper: parking_lot::Mutex<Option<JoinHandle<()>>>,
+}
+
+/// What a server says about itself.
+pub struct ServerHealth {
+    /// The version of PostgreSQL.
+    pub version: String,
+    /// The settings that decide whether a commit survives a crash of the server's machine.
+    pub durability: Vec<(&'static str, String)>,
+    /// Whether they all let it survive.
+    pub is_durable: bool,
+}
+
+impl<S: Writes> Writing<S> {
+    /// A session that connects on first use.
+    pub fn new(session: S) -> Self {
+        Self {
+            session: Arc::new(Mutex::new(session)),
+            keeper: parking_lot::Mutex::default(),
+        }
+    }
+
+    /// The session, once no other call uses it.
+    pub async fn lock(&self) -> MutexGuard<'_, S> {
+        self.session.lock().await
+    }
+
+    /// Connects before the first call, so that a wrong setting fails now.
+    ///
+    /// # Errors
+    /// The driver's.
+    pub async fn connect<E: StoreError>(&self) -> Result<(), E> {
+        self.connected(None).await.map(drop)
+    }
+
+    /// The session, connected before callers whose time ends at `deadline` have to give up.
+    ///
+    /// # Errors
+    /// The driver's. Nothing was sent.
+    pub async fn connected<E: StoreError>(
+        &self,
+        deadline: Option<Instant>,
+    ) -> Result<MutexGuard<'_, S>, E> {
+        let mut session = self.session.lock().await;
+        let connected = session.connection().connect_before(deadline).await;
+        connected.map_err(|failed| fault(&failed).into())?;
+        self.keep();
+        Ok(session)
+    }
+
+    /// Looks after the connection, unless that goes on in a runtime that still runs.
+    fn keep(&self) {
+        let mut keeper = self.keeper.lock();
+        if keeper.as_ref().is_some_and(|task| !task.is_finished()) {
+            return;
+        }
+        let session = Arc::downgrade(&self.session);
+        *keeper = Some(tokio::spawn(async move {
+            loop {
+                sleep(EVERY).await;
+                let Some(session) = session.upgrade() else {
+                    return;
+                };
+                if let Ok(mut session) = session.try_lock() {
+                    session.connection().keep_alive().await;
+                }
+            }
+        }));
+    }
+
+    /// The health of the server, as the session sees it.
+    ///
+    /// # Errors
+    /// The driver's.
+    pub async fn health<E: StoreError>(&self) -> Result<ServerHealth, E> {
+        const DURABILITY: [&str; 3] = ["fsync", "synchronous_commit", "full_page_writes"];
+        let version = self.setting("server_version").await?;
+        let mut durability = Vec::new();
+        for name in DURABILITY {
+            durability.push((name, self.setting(name).await?));
+        }
+        Ok(ServerHealth {
+            version,
+            // `synchronous_commit` has more values than `on` and `off`. All but `off` flush locally.
+            is_durable: durability.iter().all(|(_, value)| value != "off"),
+            durability,
+        })
+    }
+
+    async fn setting<E: StoreError>(&self, name: &str) -> Result<String, E> {
+        let setting = self.session.lock().await.connection().setting(name).await;
+        setting.map_err(|failed| fault(&failed).into())
+    }
+
+    /// Ends the session.
+    pub async fn close(&self) {
+        if let Some(keeper) = self.keeper.lock().take() {
+            keeper.abort();
+        }
+        self.session.lock().await.connection().close().await;
+    }
+}
+
+impl<S> fmt::Debug for Writing<S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Writing").finish_non_exhaustive()
+    }
+}
