@@ -17,8 +17,9 @@ async fn start_write(store: &PostgresStore, other: &mut Sql) -> JoinHandle<()> {
         write(&store, "held-2", 1).await;
     });
     wait_until("the write waits for the lock", async || {
-        let waiting = "SELECT count(*) FROM pg_locks l JOIN pg_stat_activity a USING (pid) \
-             WHERE NOT l.granted AND l.locktype = 'advisory' AND datname = current_database()";
+        // Not `pg_stat_activity`, of which a transaction sees the sessions of its first look.
+        let waiting = "SELECT count(*) FROM pg_locks l JOIN pg_database d ON d.oid = l.database \
+             WHERE NOT l.granted AND l.locktype = 'advisory' AND d.datname = current_database()";
         other.number(waiting).await > 0
     })
     .await;
