@@ -3,6 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
+use store_fault::Fault;
 use tokio::sync::{Mutex, MutexGuard};
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep};
@@ -111,9 +112,9 @@ impl<S: Writes> Writing<S> {
         })
     }
 
-    async fn setting<E: StoreError>(&self, name: &str) -> Result<String, E> {
+    async fn setting(&self, name: &str) -> Result<String, Fault> {
         let setting = self.session.lock().await.connection().setting(name).await;
-        setting.map_err(|failed| fault(&failed).into())
+        setting.map_err(|failed| fault(&failed))
     }
 
     /// Ends the session.
