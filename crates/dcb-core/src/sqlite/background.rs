@@ -3,10 +3,9 @@
 //! The async store waits for a disk or another process only on tokio's blocking pool. A log in memory
 //! never waits, so its work runs in the calling task. The tests of this module fail without this.
 
-use std::panic::resume_unwind;
 use std::sync::Arc;
 
-use tokio::task::spawn_blocking;
+use sqlite_store::in_background;
 
 use super::log::Log;
 
@@ -20,20 +19,7 @@ pub(super) async fn run<T: Send + 'static>(
         return Some(work(log));
     }
     let log = Arc::clone(log);
-    on_blocking_pool(move || work(&log)).await
-}
-
-/// Calls `work` on tokio's blocking pool. Returns `None` if the runtime shut down before the work
-/// started.
-pub(super) async fn on_blocking_pool<T: Send + 'static>(
-    work: impl FnOnce() -> T + Send + 'static,
-) -> Option<T> {
-    match spawn_blocking(work).await {
-        Ok(done) => Some(done),
-        // Panic in the caller's task, as if the work had run there.
-        Err(failed) if failed.is_panic() => resume_unwind(failed.into_panic()),
-        Err(_) => None,
-    }
+    in_background(move || work(&log)).await
 }
 
 #[cfg(test)]

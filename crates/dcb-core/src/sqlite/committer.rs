@@ -4,9 +4,9 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use group_commit::{Commit, CommitBlocking, CommitError, SubmitError};
+use sqlite_store::commit_in_background;
 use store_meter::QueueMeter;
 
-use super::background::run;
 use super::config::Config;
 use super::error::timed_out;
 use super::log::Log;
@@ -60,21 +60,12 @@ impl Commit for Committer {
         if self.0.is_in_memory() {
             return self.0.commit(batch);
         }
-        // The blocking task must own the requests.
-        let requests: Vec<Request> = batch.iter_mut().map(Request::take).collect();
-        let commit = run(&self.0, move |log| {
-            let verdicts = log.commit(&requests);
-            (verdicts, requests)
-        });
-        let Some((verdicts, requests)) = commit.await else {
-            // The runtime shut down before the task started, so nothing was written.
-            return Err(CommitError::Failed(Error::Fault(Fault::Closed)));
-        };
-        // Give the requests back: the queue retries a refused batch in halves.
-        for (slot, request) in batch.iter_mut().zip(requests) {
-            *slot = request;
-        }
-        verdicts
+        let log = Arc::clone(&self.0);
+        let commit = move |batch: &[Request]| log.commit(batch);
+        commit_in_background(batch, Request::take, commit)
+            .await
+            // The runtime shut down.
+            .unwrap_or(Err(CommitError::Failed(Fault::Closed.into())))
     }
 }
 

@@ -6,10 +6,11 @@ use std::sync::Arc;
 
 use futures_util::stream::try_unfold;
 use group_commit::Queue;
+use sqlite_store::in_background;
 use tokio::time::sleep;
 use tracing::instrument;
 
-use super::background::{on_blocking_pool, run};
+use super::background::run;
 use super::blocking::BlockingSqliteStore;
 use super::committer::{Committer, queue_limits, submit_error};
 use super::config::Config;
@@ -45,7 +46,7 @@ impl SqliteStore {
         // Here, because a recorder may be installed for this thread only.
         let metrics = config.metrics();
         let open = move || BlockingSqliteStore::open_measured(config, metrics);
-        let opened = on_blocking_pool(open).await;
+        let opened = in_background(open).await;
         let blocking = opened.unwrap_or(Err(Fault::Closed.into()))?;
         let log = &blocking.log;
         let queue = Queue::new(Committer(Arc::clone(log)), queue_limits(&log.config));

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
+use std::thread;
 use std::time::SystemTime;
 
 use group_commit::{BlockingQueue, Queue, SubmitError};
@@ -16,7 +17,7 @@ use super::error::Failure;
 use super::readers::Readers;
 use super::request::{Request, Ticket, Verdict};
 use super::retention::{self, Expiry};
-use super::writer::{TaskCommitter, ThreadCommitter, Writer};
+use super::writer::{Committer, Writer};
 use super::{columns, health, import, list, place, read, statements};
 use crate::time::to_us;
 use crate::{
@@ -51,8 +52,8 @@ pub(super) struct Shared {
     /// `None` for a store in memory, because a second connection would open its own empty database.
     pub(super) readers: Option<Readers>,
     pub(super) counters: Arc<Counters>,
-    pub(super) blocking_queue: BlockingQueue<ThreadCommitter>,
-    pub(super) async_queue: Queue<TaskCommitter>,
+    pub(super) blocking_queue: BlockingQueue<Committer>,
+    pub(super) async_queue: Queue<Committer>,
 }
 
 impl BlockingSqliteStore {
@@ -279,17 +280,27 @@ impl BlockingSqliteStore {
         self.shared.read(list::info)
     }
 
-    /// Deletes the messages of a stream before a position and returns their number. The last
-    /// message is always kept. See
+    /// Deletes the messages of a stream before a position, in several transactions, and returns their
+    /// number. The last message is always kept. See
     /// [`MessageStore::truncate_stream`](crate::MessageStore::truncate_stream).
     ///
     /// # Errors
     /// [`Fault::TimedOut`] while another process holds the file's write lock;
     /// [`Fault::Unreachable`], [`Fault::Refused`] or [`Error::OutcomeUnknown`] if SQLite fails;
-    /// [`Fault::Closed`] after [`BlockingSqliteStore::close`].
+    /// [`Fault::Closed`] after [`BlockingSqliteStore::close`]. Some messages may have been deleted.
     pub fn truncate_stream(&self, stream: &StreamName, before: Position) -> Result<u64, Error> {
-        let writer = &self.shared.writer;
-        writer.change(|connection| retention::truncate(connection, stream.as_str(), before))
+        let most = retention::MESSAGES_PER_STEP;
+        let delete =
+            |connection: &_| retention::truncate(connection, stream.as_str(), before, most);
+        let mut deleted = 0;
+        loop {
+            let step = self.shared.writer.change(delete)?;
+            deleted += step;
+            if step < most {
+                return Ok(deleted);
+            }
+            thread::sleep(retention::PAUSE);
+        }
     }
 
     /// Deletes messages that were written before a time, in several transactions, and returns their
@@ -308,6 +319,7 @@ impl BlockingSqliteStore {
         while expiry.next_stream.is_some() {
             let writer = &self.shared.writer;
             expiry = writer.change(|connection| expiry.step(connection, before_us))?;
+            thread::sleep(retention::PAUSE);
         }
         Ok(expiry.deleted)
     }

@@ -12,7 +12,7 @@ use super::config::{Config, Location};
 use super::counters::Counters;
 use super::error::Failure;
 use super::readers::Readers;
-use super::writer::{TaskCommitter, ThreadCommitter, Writer};
+use super::writer::{Committer, Writer};
 use super::{connection, schema};
 use crate::{Error, Metrics};
 
@@ -57,8 +57,8 @@ impl BlockingSqliteStore {
         let limits = config.queue_limits();
         let shared = Shared {
             config,
-            blocking_queue: BlockingQueue::new(ThreadCommitter(Arc::clone(&writer)), limits),
-            async_queue: Queue::new(TaskCommitter(Arc::clone(&writer)), limits),
+            blocking_queue: BlockingQueue::new(Committer(Arc::clone(&writer)), limits),
+            async_queue: Queue::new(Committer(Arc::clone(&writer)), limits),
             writer,
             readers,
             counters,

@@ -117,6 +117,16 @@ impl Request {
         request
     }
 
+    /// Moves the request out and leaves an empty one behind.
+    pub(super) fn take(&mut self) -> Self {
+        Self {
+            streams: std::mem::replace(&mut self.streams, OneOrMany::Many(Vec::new())),
+            size_bytes: self.size_bytes,
+            deadline: self.deadline,
+            claim: Arc::clone(&self.claim),
+        }
+    }
+
     /// Every message with its stream, in order.
     pub(super) fn messages(&self) -> impl Iterator<Item = (&StreamName, &MessageRequest)> {
         self.streams.as_slice().iter().flat_map(|stream| {

@@ -6,6 +6,7 @@ use std::future::Future;
 use std::path::Path;
 use std::time::SystemTime;
 
+use sqlite_store::in_background;
 use tracing::instrument;
 
 use super::blocking::{BlockingSqliteStore, split_by_stream};
@@ -23,11 +24,9 @@ const MAX_IN_TASK: u64 = 1000;
 /// A message store in SQLite for async callers, on a tokio runtime with timers. Cheap to clone;
 /// clones share connections and the queue.
 ///
-/// A write that finds the store idle commits within the caller's task and blocks its thread for one
-/// commit, which is an fsync with [`Durability::Full`](super::Durability::Full). Handing the write
-/// to another thread and back would take several times as long as the write itself. Writes that
-/// arrive during a commit wait without blocking a thread and share the next commit. Short reads run
-/// in the caller's task too. Long reads, scans and deletions run on tokio's blocking threads.
+/// Writes to a file commit on tokio's blocking threads. Writes that arrive during a commit share the
+/// next one. Short reads run in the caller's task, and so do the writes of a store in memory. Long
+/// reads, scans and deletions run on tokio's blocking threads.
 #[derive(Clone)]
 pub struct SqliteStore {
     blocking: BlockingSqliteStore,
@@ -111,14 +110,10 @@ impl From<BlockingSqliteStore> for SqliteStore {
 pub(super) async fn run_blocking<T: Send + 'static>(
     call: impl FnOnce() -> Result<T, Error> + Send + 'static,
 ) -> Result<T, Error> {
-    match tokio::task::spawn_blocking(call).await {
-        Ok(result) => result,
-        Err(error) => match error.try_into_panic() {
-            Ok(panic) => std::panic::resume_unwind(panic),
-            // The runtime is shutting down and dropped the call before it ran.
-            Err(_) => Err(Fault::Closed.into()),
-        },
-    }
+    // Without a result, the runtime is shutting down and dropped the call before it ran.
+    in_background(call)
+        .await
+        .unwrap_or(Err(Fault::Closed.into()))
 }
 
 fn is_short(batch_size: Option<u64>) -> bool {

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant, SystemTime};
 
 use group_commit::{Commit, CommitBlocking, CommitError, deadline_after};
 use rusqlite::Connection;
-use sqlite_store::{Delays, OpenedFile, leaves_commit_unknown};
+use sqlite_store::{Delays, OpenedFile, commit_in_background, leaves_commit_unknown};
 use store_meter::QueueMeter;
 use tracing::debug_span;
 
@@ -148,31 +148,28 @@ impl Writer {
         Ok(verdicts)
     }
 
-    /// The time at which the last caller of a batch gives up. Earlier ones withdraw their writes by
-    /// themselves, but the caller on whose thread the batch is committed has to stay.
-    fn give_up(batch: &[Request]) -> Instant {
+    /// Commits a batch. Waits for another process's lock until the last caller gives up. Earlier ones
+    /// withdraw their writes by themselves, but the caller on whose thread the batch is committed has
+    /// to stay.
+    fn commit(&self, batch: &[Request]) -> Result<Vec<Verdict>, CommitError<Error>> {
         let last = batch.iter().map(|request| request.deadline).max();
-        last.unwrap_or_else(Instant::now)
+        let give_up = last.unwrap_or_else(Instant::now);
+        loop {
+            match self.try_commit(batch) {
+                Ok(verdicts) => return Ok(verdicts),
+                // The connection is unlocked here, so other calls can write during this pause.
+                Err(Failure::Busy(_)) if Instant::now() < give_up => thread::sleep(BUSY_PAUSE),
+                Err(Failure::Busy(_)) => return Err(CommitError::Late),
+                Err(Failure::Failed(error)) => return Err(CommitError::Failed(error)),
+                Err(Failure::Unknown(error)) => return Err(CommitError::Unknown(error)),
+            }
+        }
     }
 
     pub(super) fn timed_out(&self) -> Error {
         Error::Fault(Fault::TimedOut {
             operation: "write",
             limit: self.timeout,
-        })
-    }
-
-    /// The result for the queue, or `None` to try again.
-    fn outcome(
-        attempt: Result<Vec<Verdict>, Failure>,
-        give_up: Instant,
-    ) -> Option<Result<Vec<Verdict>, CommitError<Error>>> {
-        Some(match attempt {
-            Ok(verdicts) => Ok(verdicts),
-            Err(Failure::Busy(_)) if Instant::now() < give_up => return None,
-            Err(Failure::Busy(_)) => Err(CommitError::Late),
-            Err(Failure::Failed(error)) => Err(CommitError::Failed(error)),
-            Err(Failure::Unknown(error)) => Err(CommitError::Unknown(error)),
         })
     }
 }
@@ -185,10 +182,10 @@ fn commit_failure(failed: rusqlite::Error) -> Failure {
     }
 }
 
-/// Commits on the thread of a blocking caller.
-pub(super) struct ThreadCommitter(pub(super) Arc<Writer>);
+/// Commits the batches of the async and the blocking queue.
+pub(super) struct Committer(pub(super) Arc<Writer>);
 
-impl CommitBlocking for ThreadCommitter {
+impl CommitBlocking for Committer {
     type Request = Request;
     type Verdict = Verdict;
     type Error = Error;
@@ -205,23 +202,13 @@ impl CommitBlocking for ThreadCommitter {
         Some(self.0.counters.metrics.queue())
     }
 
+    /// Runs on the thread of the caller that leads the batch.
     fn commit(&self, batch: &mut [Request]) -> Result<Vec<Verdict>, CommitError<Error>> {
-        let give_up = Writer::give_up(batch);
-        loop {
-            if let Some(outcome) = Writer::outcome(self.0.try_commit(batch), give_up) {
-                return outcome;
-            }
-            thread::sleep(BUSY_PAUSE);
-        }
+        self.0.commit(batch)
     }
 }
 
-/// Commits in the task of an async caller. The commit blocks the task's thread, usually for one
-/// fsync, because handing it to another thread would cost more. Waiting for another process's lock
-/// does not block the thread.
-pub(super) struct TaskCommitter(pub(super) Arc<Writer>);
-
-impl Commit for TaskCommitter {
+impl Commit for Committer {
     type Request = Request;
     type Verdict = Verdict;
     type Error = Error;
@@ -238,25 +225,29 @@ impl Commit for TaskCommitter {
         Some(self.0.counters.metrics.queue())
     }
 
+    /// Runs a file's commit on tokio's blocking pool, one task per batch.
     async fn commit(&self, batch: &mut [Request]) -> Result<Vec<Verdict>, CommitError<Error>> {
-        let give_up = Writer::give_up(batch);
-        loop {
-            if let Some(outcome) = Writer::outcome(self.0.try_commit(batch), give_up) {
-                return outcome;
-            }
-            // The connection is unlocked here, so blocking callers can write during this pause.
-            tokio::time::sleep(BUSY_PAUSE).await;
+        if self.0.file.is_none() {
+            return self.0.commit(batch);
         }
+        let writer = Arc::clone(&self.0);
+        let commit = move |batch: &[Request]| writer.commit(batch);
+        commit_in_background(batch, Request::take, commit)
+            .await
+            // The runtime shut down.
+            .unwrap_or(Err(CommitError::Failed(Fault::Closed.into())))
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::sync::mpsc;
+
     use rusqlite::ffi;
 
     use super::*;
-    use crate::sqlite::{BlockingSqliteStore, Config};
-    use crate::{ExpectedVersion, Message, StreamName};
+    use crate::sqlite::{BlockingSqliteStore, Config, SqliteStore};
+    use crate::{ExpectedVersion, Message, MessageStore, StreamName};
 
     fn failed_with(code: i32) -> rusqlite::Error {
         rusqlite::Error::SqliteFailure(ffi::Error::new(code), None)
@@ -303,5 +294,30 @@ mod tests {
         set_max_pages(&store, 1_000);
         let written = store.write_message(&stream, message, ExpectedVersion::NoStream);
         assert_eq!(written.unwrap().position.get(), 0);
+    }
+
+    /// An import holds the lock of the connection for as long as its messages take.
+    #[tokio::test]
+    async fn write_that_waits_for_the_connection_blocks_no_runtime_thread() {
+        let folder = tempfile::tempdir().unwrap();
+        let config = Config::file(folder.path().join("messages.sqlite"));
+        let store = SqliteStore::open(config).await.unwrap();
+        let writer = Arc::clone(&store.blocking().shared.writer);
+        let (locks, locked) = mpsc::channel();
+        let (releases, released) = mpsc::channel();
+        let holder = thread::spawn(move || {
+            let _guard = writer.lock();
+            locks.send(()).unwrap();
+            released.recv_timeout(Duration::from_secs(2))
+        });
+        locked.recv().unwrap();
+        let stream = StreamName::new("a-1").unwrap();
+        let message = Message::builder("A").build().unwrap();
+        let write = store.write_message(&stream, message, ExpectedVersion::Any);
+        // Both run on the single thread of this runtime.
+        let release = async { drop(releases.send(())) };
+        let (written, ()) = tokio::join!(write, release);
+        written.unwrap();
+        assert_eq!(holder.join().unwrap(), Ok(()), "the other task ran first");
     }
 }

@@ -70,10 +70,14 @@ pub(super) const INFO: &str = "SELECT count(DISTINCT stream_name), count(*), \
     (SELECT time FROM messages ORDER BY global_position DESC LIMIT 1) FROM messages";
 pub(super) const COUNT: &str = "SELECT count(*) FROM messages";
 
-pub(super) const TRUNCATE: &str = "DELETE FROM messages WHERE stream_name = ?1 AND position < ?2";
-/// The first position of a stream that was written at `?2` or later.
+/// Deletes at most the first `?3` messages of a stream.
+pub(super) const TRUNCATE: &str = "DELETE FROM messages WHERE stream_name = ?1 AND position < \
+    min(?2, ?3 + (SELECT min(position) FROM messages WHERE stream_name = ?1))";
+/// The first position among the first `?3` of a stream that was written at `?2` or later.
 pub(super) const FIRST_SINCE: &str = "SELECT position FROM messages \
-    WHERE stream_name = ?1 AND time >= ?2 ORDER BY position LIMIT 1";
+    WHERE stream_name = ?1 AND time >= ?2 AND position < \
+    ?3 + (SELECT min(position) FROM messages WHERE stream_name = ?1) \
+    ORDER BY position LIMIT 1";
 
 pub(super) const CHECKPOINT: &str =
     "SELECT position, bookmark FROM checkpoints WHERE consumer = ?1";

@@ -97,8 +97,6 @@ fn read_plan_is_one_search_without_sort() {
         ),
         (BY_ID, "SEARCH messages USING INDEX messages_id (id=?)"),
         (ID_AT, "SEARCH messages USING INTEGER PRIMARY KEY (rowid=?)"),
-        (TRUNCATE, by_stream),
-        (FIRST_SINCE, by_stream),
     ];
     let guard = store.shared.writer.lock();
     let connection = guard.as_ref().unwrap();
@@ -106,5 +104,24 @@ fn read_plan_is_one_search_without_sort() {
         let plan = plan(connection, statement);
         assert_eq!(plan.len(), 1, "{statement}: {plan:?}");
         assert!(plan[0].starts_with(expected), "{statement}: {plan:?}");
+    }
+}
+
+/// One search finds the first message, the other the messages after it.
+#[test]
+fn retention_plan_is_two_searches_without_sort() {
+    let store = BlockingSqliteStore::open(Config::memory()).unwrap();
+    let by_stream = "messages_stream (stream_name=? AND position<?)";
+    let first = [
+        "SCALAR SUBQUERY 1",
+        "SEARCH messages USING COVERING INDEX messages_stream (stream_name=?)",
+    ];
+    let guard = store.shared.writer.lock();
+    let connection = guard.as_ref().unwrap();
+    for (statement, index) in [(TRUNCATE, "COVERING INDEX"), (FIRST_SINCE, "INDEX")] {
+        let plan = plan(connection, statement);
+        let search = format!("SEARCH messages USING {index} {by_stream}");
+        assert_eq!(plan[0], search, "{statement}");
+        assert_eq!(plan[1..], first, "{statement}");
     }
 }
