@@ -17,10 +17,13 @@ pub(super) struct Unsaved {
 }
 
 impl<S> Consumer<S> {
+    /// All that decides which messages are handled. A consumer that changes its category or its group
+    /// begins at the start, and skips nothing. A category has no hyphen, so the first one ends it.
     pub(super) fn checkpoint_name(&self) -> String {
+        let (category, name) = (self.category.as_str(), &self.name);
         match self.group {
-            Some(group) => format!("{}-{}-of-{}", self.name, group.member(), group.size()),
-            None => self.name.clone(),
+            Some(group) => format!("{category}-{name}-{}-of-{}", group.member(), group.size()),
+            None => format!("{category}-{name}"),
         }
     }
 }

@@ -10,7 +10,7 @@ use tokio::time::sleep;
 
 use super::failure::with_causes;
 use super::patience::Pauses;
-use super::poison::Poison;
+use super::poison::{self, Poison};
 use super::stop::Stop;
 use super::{Consumer, End, Failure, HandlerError};
 use crate::{Error, ExpectedVersion, Message, MessageStore, RecordedMessage};
@@ -47,6 +47,10 @@ impl<S: MessageStore> Consumer<S> {
                     self.recovered();
                     tries += 1;
                     if tries >= self.options.max_tries {
+                        if poison::is_copy(message) {
+                            self.tell_passed_over(message, &error);
+                            return Ok(());
+                        }
                         return self.set_aside(message, tries, &error, stop).await;
                     }
                     self.tell_failure(message, tries, &error);
@@ -87,6 +91,13 @@ impl<S: MessageStore> Consumer<S> {
         let (consumer, stream) = (self.checkpoint_name(), message.stream_name());
         tracing::warn!(consumer, stream, %id, tries, error, "a message is in the poison stream");
         Ok(())
+    }
+
+    /// Copies of copies would never end: two consumers of all categories would copy each other's.
+    fn tell_passed_over(&self, message: &RecordedMessage, error: &HandlerError) {
+        let (id, error) = (message.id(), with_causes(&**error));
+        let (consumer, stream) = (self.checkpoint_name(), message.stream_name());
+        tracing::warn!(consumer, stream, %id, error, "a copy in a poison stream is passed over");
     }
 
     /// Tells the first failure only: the retries follow each other quickly.

@@ -39,9 +39,9 @@ use crate::{Category, ConsumerGroup, Error, MessageStore, RecordedMessage, Strea
 ///   [`RunOptions::max_tries`] the runner writes a copy to the stream `poison-<consumer>` and goes on.
 ///   The copy has the message's type and data; its metadata names the message, the error and the
 ///   tries. Each message has one copy there, even after a crash. A message that kills the process is
-///   not noticed.
-/// - **Groups.** [`MessageRunner::group`] makes it one member of a consumer group. Each member has a
-///   checkpoint of its name, `<consumer>-<member>-of-<size>`.
+///   not noticed. A copy that its handler can't handle either is passed over: no consumer copies a copy.
+/// - **Groups.** [`MessageRunner::group`] makes it one member of a consumer group. Each member has its
+///   checkpoint, `<category>-<consumer>-<member>-of-<size>`.
 /// - **Replaced past.** Each read checks that the store still has the last message that was read. After
 ///   a restore, or a failover to a replica that was behind, the run ends with [`Error::PastReplaced`] or
 ///   [`Error::AfterBeyondHead`], and so does each further run until you have chosen a way on: undo what
@@ -55,7 +55,8 @@ use crate::{Category, ConsumerGroup, Error, MessageStore, RecordedMessage, Strea
 /// A runner reads from the primary, even if the store has a replica.
 ///
 /// Start each consumer, or each member, once. A second runner of the same name handles the messages
-/// again. To start a new consumer elsewhere than at the first message, call
+/// again. A consumer that gets another category, or a group of another size, begins at the first
+/// message: its checkpoint has another name. To start a new consumer elsewhere than at the first message, call
 /// [`MessageStore::save_checkpoint`] with [`MessageRunner::checkpoint_name`] before.
 ///
 /// ```
@@ -190,8 +191,8 @@ where
         &self.consumer.poison_stream
     }
 
-    /// The name under which the checkpoint is saved: the consumer, and for a member of a group
-    /// `<consumer>-<member>-of-<size>`.
+    /// The name under which the checkpoint is saved: `<category>-<consumer>`, and for a member of a group
+    /// `<category>-<consumer>-<member>-of-<size>`. It begins with the hyphen for all categories.
     pub fn checkpoint_name(&self) -> String {
         self.consumer.checkpoint_name()
     }

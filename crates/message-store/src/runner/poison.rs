@@ -4,7 +4,7 @@
 //! or a lost answer is not stored twice.
 
 use md5::{Digest, Md5};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use uuid::{Builder, Uuid};
 
@@ -41,6 +41,25 @@ struct Metadata<'m> {
     metadata: Option<&'m RawValue>,
 }
 
+/// Whether the message is a copy that a runner wrote, of this consumer or of another. Its id proves it.
+pub(super) fn is_copy(message: &RecordedMessage) -> bool {
+    #[derive(Deserialize)]
+    #[serde(rename_all = "camelCase")]
+    struct Original {
+        message_id: Uuid,
+    }
+    let metadata = message.metadata_json().unwrap_or_default();
+    let original: Option<Original> = serde_json::from_str(metadata).ok();
+    original.is_some_and(|of| message.id() == copy_id(of.message_id, message.stream_name()))
+}
+
+/// The UUID of version 3 with the message's id as its namespace and the stream as its name: each
+/// consumer has its own copy.
+fn copy_id(message: Uuid, stream: &str) -> Uuid {
+    let digest = Md5::new().chain_update(message).chain_update(stream);
+    Builder::from_md5_bytes(digest.finalize().into()).into_uuid()
+}
+
 impl Poison<'_> {
     /// The copy with type, data and metadata of the message.
     pub(super) fn whole(&self) -> Result<Message, Error> {
@@ -59,13 +78,8 @@ impl Poison<'_> {
         builder.metadata(&self.metadata(None)).build()
     }
 
-    /// The UUID of version 3 with the message's id as its namespace and the stream as its name: each
-    /// consumer has its own copy.
     fn id(&self) -> Uuid {
-        let digest = Md5::new()
-            .chain_update(self.message.id())
-            .chain_update(self.stream.as_str());
-        Builder::from_md5_bytes(digest.finalize().into()).into_uuid()
+        copy_id(self.message.id(), self.stream.as_str())
     }
 
     fn metadata<'m>(&'m self, metadata: Option<&'m RawValue>) -> Metadata<'m> {

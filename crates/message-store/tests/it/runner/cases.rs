@@ -5,8 +5,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use message_store::{
-    Category, ConsumerGroup, Error, ExpectedVersion, Failure, Fault, GlobalPosition, Message,
-    MessageRunner, MessageStore, RecordedMessage,
+    Category, CategoryRead, ConsumerGroup, Error, ExpectedVersion, Failure, Fault, GlobalPosition,
+    Message, MessageRunner, MessageStore, RecordedMessage,
 };
 use serde_json::Value;
 use tokio::sync::{Notify, oneshot};
@@ -39,7 +39,7 @@ pub(super) async fn messages_are_handled_in_order_and_once(store: impl MessageSt
         assert_eq!(progress.position(), store.head().await.unwrap());
         assert_eq!((progress.lag(), progress.poisoned()), (0, 0));
     }
-    let checkpoint = store.checkpoint("c").await.unwrap();
+    let checkpoint = store.checkpoint("a-c").await.unwrap();
     let head = store.head_bookmark().await.unwrap();
     assert_eq!(checkpoint, head, "it has the message's id");
 }
@@ -100,7 +100,10 @@ pub(super) async fn failing_message_is_tried_and_then_set_aside(store: impl Mess
 pub(super) async fn poison_is_written_once(store: impl MessageStore + Clone) {
     write_numbers(&store, 0..3).await;
     for (tries, consumer, copies) in [(1, "c", 1), (2, "c", 1), (1, "d", 1)] {
-        store.delete_checkpoint(consumer).await.unwrap();
+        store
+            .delete_checkpoint(&format!("a-{consumer}"))
+            .await
+            .unwrap();
         let handler = fails_at(1, Seen::default());
         let runner = MessageRunner::new(store.clone(), consumer, category("a"), handler);
         let mut runner = runner.unwrap().options(quick().max_tries(tries));
@@ -173,6 +176,75 @@ pub(super) async fn runner_of_all_categories_skips_its_poison(store: impl Messag
     assert_eq!(runner.progress().lag(), 0);
 }
 
+/// Each would copy the other's copies without end.
+pub(super) async fn consumers_of_all_categories_copy_no_copies(store: impl MessageStore + Clone) {
+    write_numbers(&store, 0..1).await;
+    for _ in 0..3 {
+        for consumer in ["audit", "index"] {
+            let handler = |_| async { Err("no".into()) };
+            let runner = MessageRunner::new(store.clone(), consumer, Category::all(), handler);
+            let mut runner = runner.unwrap().options(quick().max_tries(1));
+            runner.catch_up().await.unwrap();
+        }
+    }
+    let poison = category("poison");
+    let copies = store.get_category_messages(&poison, CategoryRead::default());
+    assert_eq!(copies.await.unwrap().len(), 2);
+    // A consumer of the copies passes over one that it can't handle.
+    let seen = Seen::default();
+    let handler = |message: RecordedMessage| {
+        seen.note(&message);
+        async { Err("no".into()) }
+    };
+    let runner = MessageRunner::new(store.clone(), "again", category("poison"), handler);
+    let mut runner = runner.unwrap().options(quick().max_tries(1));
+    runner.catch_up().await.unwrap();
+    assert_eq!(seen.numbers(), [0, 0]);
+    assert_eq!(runner.progress().poisoned(), 0);
+}
+
+/// A message that looks like a copy, but isn't one, is set aside like any other.
+pub(super) async fn message_that_names_another_is_no_copy(store: impl MessageStore + Clone) {
+    let named = serde_json::json!({"messageId": Uuid::nil(), "error": "x"});
+    let message = Message::builder("T")
+        .data(&0)
+        .metadata(&named)
+        .build()
+        .unwrap();
+    let stream = stream_name("poison-by-hand");
+    let written = store.write_message(&stream, message, ExpectedVersion::Any);
+    written.await.unwrap();
+    let handler = |_| async { Err("no".into()) };
+    let runner = MessageRunner::new(store.clone(), "c", category("poison"), handler);
+    let mut runner = runner.unwrap().options(quick().max_tries(1));
+    runner.catch_up().await.unwrap();
+    assert_eq!(whole_stream(&store, "poison-c").await.len(), 1);
+}
+
+/// A service may give one name to its consumers of two categories, or change a consumer's category.
+pub(super) async fn consumer_of_another_category_skips_nothing(store: impl MessageStore + Clone) {
+    write_numbers(&store, 0..3).await;
+    let payment = Message::builder("Paid").data(&7).build().unwrap();
+    store
+        .write_message(&stream_name("payment-1"), payment, ExpectedVersion::Any)
+        .await
+        .unwrap();
+    write_numbers(&store, 3..6).await;
+    let mut all = Vec::new();
+    for followed in [category("a"), category("payment"), Category::all()] {
+        let seen = Seen::default();
+        let handler = |message: RecordedMessage| {
+            seen.note(&message);
+            async { Ok(()) }
+        };
+        let runner = MessageRunner::new(store.clone(), "billing", followed, handler);
+        let mut runner = runner.unwrap().options(quick());
+        runner.catch_up().await.unwrap();
+        all.push(seen.len());
+    }
+    assert_eq!(all, [6, 1, 7]);
+}
+
 pub(super) async fn outage_of_the_handler_does_not_count_as_a_try(
     store: impl MessageStore + Clone + 'static,
 ) {
@@ -234,7 +306,7 @@ pub(super) async fn stop_finishes_the_handler_and_saves_the_checkpoint(
     ended.unwrap().unwrap();
     assert_eq!(seen.numbers(), [0, 1, 2, 3]);
     let fourth = whole_stream(&store, "a-3").await[0].bookmark();
-    assert_eq!(store.checkpoint("c").await.unwrap(), Some(fourth));
+    assert_eq!(store.checkpoint("a-c").await.unwrap(), Some(fourth));
 }
 
 pub(super) async fn stop_ends_the_pauses_of_a_failing_handler(
@@ -254,7 +326,7 @@ pub(super) async fn stop_ends_the_pauses_of_a_failing_handler(
     ended.unwrap().unwrap();
     // The message is not passed: the next run handles it.
     let first = whole_stream(&store, "a-0").await[0].bookmark();
-    assert_eq!(store.checkpoint("c").await.unwrap(), Some(first));
+    assert_eq!(store.checkpoint("a-c").await.unwrap(), Some(first));
 }
 
 pub(super) async fn members_of_a_group_have_their_own_checkpoints(
@@ -272,7 +344,7 @@ pub(super) async fn members_of_a_group_have_their_own_checkpoints(
         };
         let runner = MessageRunner::new(store.clone(), "c", category("a"), handler);
         let mut runner = runner.unwrap().group(group).options(quick().batch_size(7));
-        assert_eq!(runner.checkpoint_name(), format!("c-{member}-of-2"));
+        assert_eq!(runner.checkpoint_name(), format!("a-c-{member}-of-2"));
         assert_eq!(runner.poison_stream().as_str(), "poison-c");
         runner.catch_up().await.unwrap();
         runner.catch_up().await.unwrap();
@@ -282,7 +354,7 @@ pub(super) async fn members_of_a_group_have_their_own_checkpoints(
     }
     all.sort_unstable();
     assert_eq!(all, (0..200).collect::<Vec<u64>>());
-    assert_eq!(store.checkpoint("c").await.unwrap(), None);
+    assert_eq!(store.checkpoint("a-c").await.unwrap(), None);
 }
 
 pub(super) async fn lag_ends_at_messages_of_other_categories(
@@ -352,7 +424,7 @@ pub(super) async fn checkpoint_is_saved_while_the_runner_waits(
     let running = tokio::spawn(async move { runner.run().await });
     let head = store.head_bookmark().await.unwrap();
     wait_until("the checkpoint is saved", async || {
-        store.checkpoint("c").await.unwrap() == head
+        store.checkpoint("a-c").await.unwrap() == head
     })
     .await;
     running.abort();
@@ -376,7 +448,7 @@ pub(super) async fn closed_store_ends_the_run(store: impl MessageStore + Clone +
 /// The store has lost all messages.
 pub(super) async fn checkpoint_beyond_an_empty_store_is_refused(store: impl MessageStore + Clone) {
     let after = GlobalPosition::new(5);
-    store.save_checkpoint("c", after).await.unwrap();
+    store.save_checkpoint("a-c", after).await.unwrap();
     let runner = MessageRunner::new(store.clone(), "c", category("a"), |_| async { Ok(()) });
     let mut runner = runner.unwrap().options(quick());
     for _ in 0..2 {

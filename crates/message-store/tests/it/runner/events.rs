@@ -50,14 +50,14 @@ async fn outage_is_told_when_it_begins_and_when_it_ends() {
             &[
                 "WARN",
                 "a consumer waits",
-                r#"consumer="mailer-0-of-1""#,
+                r#"consumer="a-mailer-0-of-1""#,
                 "lag=2",
                 "the mail server is down",
             ],
             &[
                 "INFO",
                 "a consumer goes on",
-                r#"consumer="mailer-0-of-1""#,
+                r#"consumer="a-mailer-0-of-1""#,
                 "seconds=",
                 "retries=19",
             ],
@@ -136,7 +136,7 @@ async fn late_checkpoints_are_told_when_they_begin_and_when_they_end() {
             &[
                 "WARN",
                 "a checkpoint is late",
-                r#"consumer="mailer""#,
+                r#"consumer="a-mailer""#,
                 "seconds=",
                 "messages=2",
             ],

@@ -100,7 +100,10 @@ async fn runner_goes_on_after_an_outage_of_postgres() {
         .collect();
     assert_eq!(answers, written, "each answer is there once");
     let last = whole_stream(&store, "a-1").await.pop().unwrap();
-    assert_eq!(store.checkpoint("c").await.unwrap(), Some(last.bookmark()));
+    assert_eq!(
+        store.checkpoint("a-c").await.unwrap(),
+        Some(last.bookmark())
+    );
     store.close().await;
 }
 

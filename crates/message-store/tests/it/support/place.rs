@@ -115,8 +115,14 @@ pub(crate) async fn assert_refused<S: MessageStore + Clone>(
     let page = store.get_stream_messages(&last.stream(), after).await;
     assert!(page.as_ref().is_err_and(&is_refusal), "{page:?}");
     // A service that ran through the restore saves what it had handled.
-    store.save_checkpoint("mailer", kept).await.expect("saved");
-    let saved = store.checkpoint("mailer").await.expect("a checkpoint");
+    store
+        .save_checkpoint("account-mailer", kept)
+        .await
+        .expect("saved");
+    let saved = store
+        .checkpoint("account-mailer")
+        .await
+        .expect("a checkpoint");
     for start in [Some(kept), saved] {
         assert_ended(&mut subscriptions(store, start), &is_refusal).await;
     }
@@ -175,9 +181,14 @@ pub(crate) async fn running<S: MessageStore + Clone + 'static>(
 /// Checks the way on that the README tells: the consumer accepts what it has derived from the kept
 /// messages, and goes on after them.
 pub(crate) async fn assert_goes_on<S: MessageStore + Clone>(store: &S, next: u64) {
-    assert!(store.delete_checkpoint("mailer").await.expect("deleted"));
+    assert!(
+        store
+            .delete_checkpoint("account-mailer")
+            .await
+            .expect("deleted")
+    );
     let kept = GlobalPosition::new(KEPT);
-    let saved = store.save_checkpoint("mailer", kept).await;
+    let saved = store.save_checkpoint("account-mailer", kept).await;
     let start = saved.expect("saved");
     let seen = Seen::default();
     let mut accepted = runner(store, "mailer", seen.clone());
