@@ -143,20 +143,24 @@ async fn metrics_of_a_real_exporter_are_written() {
 }
 
 #[tokio::test]
-async fn delta_temporality_is_refused() {
+async fn increases_of_a_real_exporter_are_added_up() {
     let client = Client::start().await;
-    export(&client, Temporality::Delta).await;
-    assert_eq!(value(&client, "orders_placed_total").await, Value::Null);
-    assert_eq!(
-        value(&client, "latency_milliseconds_count").await,
-        Value::Null
-    );
-    // Gauges have no temporality.
-    assert_eq!(value(&client, "temperature_celsius").await, "21.5");
+    for _ in 0..2 {
+        assert!(export(&client, Temporality::Delta).await);
+    }
+    for (query, expected) in [
+        ("orders_placed_total", "6"),
+        ("latency_milliseconds_count", "6"),
+        ("latency_milliseconds_bucket%7Ble=%22100%22%7D", "4"),
+        // Gauges have no temporality.
+        ("temperature_celsius", "21.5"),
+    ] {
+        assert_eq!(value(&client, query).await, expected, "{query}");
+    }
     client.stop().await;
 }
 
-/// Delta and cumulative sums as JSON.
+/// Sums of these temporalities as JSON. 0 is none.
 fn request(temporalities: &[i32]) -> Value {
     let metrics: Vec<Value> = temporalities
         .iter()
@@ -206,7 +210,7 @@ async fn json_is_answered_in_json() {
 #[tokio::test]
 async fn partial_success_names_the_reason() {
     let client = Client::start().await;
-    let body = request(&[1, 2, 1]).to_string();
+    let body = request(&[0, 2, 0]).to_string();
     let answer = send(&client, "application/json", "", body).await.ok();
     let partial = &answer["partialSuccess"];
     assert_eq!(partial["rejectedDataPoints"], "2");
@@ -214,15 +218,15 @@ async fn partial_success_names_the_reason() {
         .as_str()
         .expect("the message is a string");
     assert!(
-        message.contains("data point 1: metric sum1: delta temporality"),
+        message.contains("data point 1: metric sum0: the aggregation temporality"),
         "{message}"
     );
-    let body = request(&[1]).to_string();
+    let body = request(&[0]).to_string();
     let answer = send(&client, "application/json", "", body).await;
     assert_eq!(answer.status, StatusCode::BAD_REQUEST);
     let answer = answer.json();
     let message = answer["error"].as_str().expect("the message is a string");
-    assert!(message.contains("delta temporality"), "{message}");
+    assert!(message.contains("the aggregation temporality"), "{message}");
     client.stop().await;
 }
 
