@@ -18,7 +18,7 @@ impl<T> Case<T> {
         Self { name, run }
     }
 
-    /// Tests the rule on a subject of its own.
+    /// Tests the rule on a new subject.
     ///
     /// # Panics
     /// If the subject breaks the rule.

@@ -35,7 +35,7 @@ const METADATA: [&str; 4] = [
 ];
 const STEPS: usize = 120;
 
-/// Runs 12 histories, or as many as [`effort`](conformance_suite::effort) returns, each on a new store.
+/// Runs 12 histories, times [`effort`], each on a new store.
 ///
 /// # Panics
 /// If an answer differs. The panic message contains the seed and the call.

@@ -1,4 +1,4 @@
-//! A stream is usable whatever the form of its name.
+//! Streams with names of every form can be used.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, SystemTime};

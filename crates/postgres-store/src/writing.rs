@@ -68,7 +68,7 @@ impl<S: Writes> Writing<S> {
     ) -> Result<MutexGuard<'_, S>, E> {
         let mut session = self.session.lock().await;
         let connected = session.connection().connect_before(deadline).await;
-        connected.map_err(|failed| fault(&failed).into())?;
+        connected.map_err(|failed| fault(&failed))?;
         self.keep();
         Ok(session)
     }

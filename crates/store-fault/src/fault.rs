@@ -53,7 +53,7 @@ pub enum Fault {
     /// The call exceeded its time limit. Try again later.
     #[error("{operation} took longer than {limit:?}")]
     TimedOut {
-        /// What the store did: `append`, `write`, `read`, `open`.
+        /// The call: `append`, `write`, `read`, `open`.
         operation: &'static str,
         /// The time limit.
         limit: Duration,
@@ -126,7 +126,7 @@ impl Fault {
         )
     }
 
-    /// What the database, its driver or the operating system said, if it said anything.
+    /// The words of the database, its driver or the operating system, if there are any.
     pub fn reason(&self) -> Option<&Reason> {
         match self {
             Self::Unreachable(reason)

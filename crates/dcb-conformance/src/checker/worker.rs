@@ -75,7 +75,7 @@ async fn append(
         }
         Err(Error::Conflict { .. }) => ledger.conflicts.push(ids),
         Err(Error::OutcomeUnknown { .. } | Error::Fault(Fault::Panicked)) => {
-            ledger.unknown.push(ids)
+            ledger.unknown.push(ids);
         }
         Err(error) => ledger.failed.push(Failed {
             ids,

@@ -2,7 +2,7 @@
 
 use std::{
     env,
-    io::{self, Read as _, Write as _},
+    io::{Read as _, Write as _},
     net::{Ipv4Addr, TcpListener, TcpStream},
     os::unix::fs::PermissionsExt as _,
     path::Path,

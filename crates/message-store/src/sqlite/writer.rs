@@ -315,7 +315,9 @@ mod tests {
         let message = Message::builder("A").build().unwrap();
         let write = store.write_message(&stream, message, ExpectedVersion::Any);
         // Both run on the single thread of this runtime.
-        let release = async { drop(releases.send(())) };
+        let release = async {
+            let _ = releases.send(());
+        };
         let (written, ()) = tokio::join!(write, release);
         written.unwrap();
         assert_eq!(holder.join().unwrap(), Ok(()), "the other task ran first");

@@ -66,7 +66,7 @@ async fn schema_differences_are_named() {
         Sql::connect(database.url()).await.run(change).await;
         match PostgresStore::connect(Config::new(database.url())).await {
             Err(Error::Fault(Fault::SchemaChanged { differences, .. })) => {
-                assert_eq!(differences, [difference])
+                assert_eq!(differences, [difference]);
             }
             other => panic!("{change}: {other:?}"),
         }

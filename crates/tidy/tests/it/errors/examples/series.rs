@@ -182,7 +182,12 @@ fn of_remote_write() -> Vec<Example> {
         max: 1000,
         actual: 1001,
     };
-    let malformed = [Malformed::Compression, too_large, Malformed::Message];
+    let malformed = [
+        Malformed::Compression,
+        too_large,
+        Malformed::PartTooLarge,
+        Malformed::Message,
+    ];
     let retry = SendError::Retry {
         reason: "503: starting".to_owned(),
         after: None,
