@@ -2,8 +2,8 @@ use std::error::Error;
 use std::fmt;
 use std::sync::Arc;
 
-/// The words of the database, its driver or the operating system about a fault. The fault that has them
-/// says what to do. Cheap to clone.
+/// The words of the database, its driver or the operating system about a fault. The fault that has it says
+/// what to do. Cheap to clone.
 ///
 /// Its source is an error that tells more than the message: in PostgreSQL, the store's
 /// `postgres::ConnectError` if no connection could be opened, with the cause at each host.

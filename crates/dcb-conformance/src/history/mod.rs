@@ -14,7 +14,7 @@ use self::steps::{Step, Steps};
 /// The number of calls in a history.
 const STEPS: usize = 60;
 
-/// Runs [`effort`](conformance_suite::effort) histories, 30 by default. Each has a new store and its own number as its seed.
+/// Runs [`effort`] histories, 30 by default. Each has a new store and its own number as its seed.
 ///
 /// # Panics
 /// At the first difference. The message names the seed and the step.

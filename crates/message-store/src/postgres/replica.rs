@@ -41,6 +41,10 @@ impl PostgresStore {
     /// [`MessageStore::close`](crate::MessageStore::close).
     ///
     /// [`Config::read_timeout`]: super::ServerConfig::read_timeout
+    /// [`Fault::TimedOut`]: crate::Fault::TimedOut
+    /// [`Fault::Unreachable`]: crate::Fault::Unreachable
+    /// [`Fault::Refused`]: crate::Fault::Refused
+    /// [`Fault::Closed`]: crate::Fault::Closed
     pub async fn wait_for(&self, position: GlobalPosition) -> Result<(), Error> {
         const PAUSE: Duration = Duration::from_millis(2);
         let readers = self.readers()?;
