@@ -68,8 +68,22 @@ fn floors_take_turns_in_changing_order() {
     assert!(ratio.low <= ratio.value && ratio.value <= ratio.high);
 }
 
+/// A busy machine may interrupt the quick side for longer than the slow one works, so one of ten runs
+/// suffices. A floor that got as many ops as its row would fail in each.
 #[test]
 fn slower_floor_gets_same_time_with_fewer_ops() {
+    let runs: Vec<_> = (0..10)
+        .map(|_| ops_and_ratio_beside_a_slow_floor())
+        .collect();
+    let fewer =
+        |(row, floor, ratio): &(u64, u64, f64)| *floor > 0 && floor * 4 < *row && *ratio < 0.5;
+    assert!(
+        runs.iter().any(fewer),
+        "ops, ops of the floor, ratio: {runs:?}"
+    );
+}
+
+fn ops_and_ratio_beside_a_slow_floor() -> (u64, u64, f64) {
     let calls = Arc::new(Mutex::new([0, 0]));
     let op = |side: usize, spun: Duration| {
         let calls = calls.clone();
@@ -84,11 +98,7 @@ fn slower_floor_gets_same_time_with_fewer_ops() {
     let row = Row::new("Row", "none").floor(&slow);
     let figures = figures(&row, &op(0, Duration::from_micros(1))).unwrap();
     let [row, floor] = *calls.lock().unwrap();
-    assert!(
-        floor > 0 && floor * 4 < row,
-        "{row} ops, {floor} of the floor"
-    );
-    assert!(figures.floor("slow").unwrap().ratio.value < 0.5);
+    (row, floor, figures.floor("slow").unwrap().ratio.value)
 }
 
 #[test]

@@ -34,12 +34,11 @@ impl Nginx {
             .arg(file)
             .stderr(Stdio::null())
             .spawn();
-        let Ok(child) = child else {
-            println!("not run: there is no nginx");
-            return None;
-        };
-        let nginx = Self { child, port };
+        let child = unmet::need("nginx", child.ok())?;
+        let mut nginx = Self { child, port };
         while TcpStream::connect(("127.0.0.1", port)).is_err() {
+            let ended = nginx.child.try_wait().expect("a process of ours");
+            assert!(ended.is_none(), "nginx ended: {ended:?}");
             std::thread::sleep(Duration::from_millis(10));
         }
         Some(nginx)
