@@ -227,11 +227,10 @@ async fn open_subscription_ends_when_its_database_is_put_back() {
         let end = timeout(LIMIT, events.next()).await.expect("an end in time");
         let (name, error) = end.expect("an event");
         let code = error["code"].as_str().expect("a code");
-        // A read in the moment of the restore may find no database.
-        assert!(
-            name == "error" && ["PAST_REPLACED", "BACKEND_ERROR"].contains(&code),
-            "{error}"
-        );
+        // A read in the moment of the restore may find no database, and one before the other server writes
+        // a store that ends earlier.
+        let codes = ["PAST_REPLACED", "AFTER_BEYOND_HEAD", "BACKEND_ERROR"];
+        assert!(name == "error" && codes.contains(&code), "{error}");
         let id = events.last_id.clone().expect("an id");
         assert_lost(&other, &json!(id), "PAST_REPLACED").await;
     }
