@@ -251,3 +251,24 @@ pub(super) async fn refusal_from_old_states_is_decided_again(store: &impl EventS
     );
     assert_eq!((read.0.state, read.1.state, decided.attempts), (1, 2, 2));
 }
+
+/// With events and without, the event of the second state comes first in the log.
+pub(super) async fn decision_from_old_states_names_the_earliest_event(store: &impl EventStore) {
+    let counter = |name| Projector::counter(tag(name));
+    let model = DecisionModel::new((counter("a"), counter("b"))).max_attempts(1);
+    let a = store.project(&counter("a")).await.unwrap();
+    let b = store.project(&counter("b")).await.unwrap();
+    store
+        .append([tagged(&["b"]), tagged(&["a"])])
+        .await
+        .unwrap();
+    for events in [Vec::new(), vec![tagged(&["decided"])]] {
+        let mut read = (a.clone(), b.clone());
+        let decide = |_: &u64, _: &u64| Ok::<_, Error>(events.clone());
+        let refused = model.decide_from(store, &mut read, decide).await;
+        assert_refused!(
+            refused,
+            Error::RetriesExhausted { position, .. } if *position == at(1)
+        );
+    }
+}

@@ -90,6 +90,7 @@ macro_rules! for_each_case {
                 number_and_items_of_conditions_are_limited
                 decision_from_two_reads_reads_what_changed
                 refusal_from_old_states_is_decided_again
+                decision_from_old_states_names_the_earliest_event
             }
             content {
                 tags_with_special_characters_round_trip

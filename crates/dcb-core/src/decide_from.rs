@@ -1,8 +1,7 @@
 //! Decisions on two states that were read at different times.
 
-use crate::{
-    Appended, Decided, DecisionModel, Error, Event, EventStore, Projected, Projection, ReadOptions,
-};
+use crate::check::check;
+use crate::{Appended, Decided, DecisionModel, Error, Event, EventStore, Projected, Projection};
 
 impl<A: Projection, B: Projection> DecisionModel<(A, B)> {
     /// Decides on states that the caller has read before, each at its own time. Use it if one of the
@@ -56,11 +55,12 @@ impl<A: Projection, B: Projection> DecisionModel<(A, B)> {
     {
         let mut attempts = self.attempts(store.metrics());
         loop {
+            let conditions = [&read.0.condition, &read.1.condition];
             let appended = match decide(&read.0.state, &read.1.state).map(Into::<Vec<Event>>::into)
             {
-                Ok(events) if events.is_empty() => check(store, read).await.map(|()| None),
+                Ok(events) if events.is_empty() => check(store, conditions).await.map(|()| None),
                 Ok(events) => submit(store, events, read).await.map(Some),
-                Err(refused) => match check(store, read).await {
+                Err(refused) => match check(store, conditions).await {
                     Ok(()) => return Err(refused),
                     changed => changed.map(|()| None),
                 },
@@ -85,25 +85,6 @@ async fn submit<S: EventStore, A, B>(
 ) -> Result<Appended, Error> {
     let conditions = [read.0.condition.clone(), read.1.condition.clone()];
     store.append_if(events, conditions).await
-}
-
-/// Fails as an append under the conditions of both states would.
-async fn check<S: EventStore, A, B>(
-    store: &S,
-    read: &(Projected<A>, Projected<B>),
-) -> Result<(), Error> {
-    let conditions = [&read.0.condition, &read.1.condition];
-    for (index, condition) in conditions.into_iter().enumerate() {
-        let next = ReadOptions::new().after(condition.after).limit(1);
-        let found = store.query(&condition.fail_if_events_match, next).await?;
-        if let Some(event) = found.events.first() {
-            return Err(Error::Conflict {
-                position: event.position(),
-                condition: index,
-            });
-        }
-    }
-    Ok(())
 }
 
 /// The index of the state whose condition failed.

@@ -5,6 +5,7 @@ mod append_missing;
 mod append_until_known;
 mod attempts;
 mod bookmark;
+mod check;
 mod command;
 mod condition;
 mod decide_from;

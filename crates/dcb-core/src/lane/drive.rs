@@ -9,8 +9,9 @@ use std::time::Instant;
 use tokio::runtime::Handle;
 
 use super::{Lane, Lanes};
+use crate::check::check;
 use crate::until::until;
-use crate::{Append, Appended, Error, EventStore, Fault, ReadOptions};
+use crate::{Append, Appended, Error, EventStore, Fault};
 
 /// Waits for a turn. If another member's turn takes too long meanwhile, ends it.
 pub(super) async fn in_turn<T>(lane: &Lane, turn: impl Future<Output = T>) -> T {
@@ -53,26 +54,11 @@ async fn commit_all<S: EventStore>(store: S, mut lane: Commits, append: Append) 
     let mut next = Some(append);
     while let Some(append) = next {
         let result = match append.events.is_empty() {
-            true => check(&store, &append).await.map(|()| None),
+            true => check(&store, &append.conditions).await.map(|()| None),
             false => store.submit(append).await.map(Some),
         };
         next = lane.settle(result);
     }
-}
-
-/// Checks the condition of an append without events.
-async fn check<S: EventStore>(store: &S, append: &Append) -> Result<(), Error> {
-    for condition in &append.conditions {
-        let next = ReadOptions::new().after(condition.after).limit(1);
-        let found = store.query(&condition.fail_if_events_match, next).await?;
-        if let Some(event) = found.events.first() {
-            return Err(Error::Conflict {
-                position: event.position(),
-                condition: 0,
-            });
-        }
-    }
-    Ok(())
 }
 
 /// The commits of a lane. `None` once none is under way.
