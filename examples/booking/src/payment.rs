@@ -7,7 +7,7 @@
 use std::sync::Arc;
 
 use dcb_core::{AnyStore, Bookmark, Error, Event, EventBatch, EventStore as _, ProjectionRunner};
-use dcb_core::{Query, ReadModel, SubscribeOptions};
+use dcb_core::{Fault, Query, ReadModel, Reason, SubscribeOptions};
 use message_store::{Category, ConsumerGroup, ExpectedVersion, Failure, Message, MessageRunner};
 use message_store::{MessageStore as _, RecordedMessage, RunOptions, StreamName, StreamWrite};
 use tokio::sync::watch;
@@ -105,10 +105,13 @@ fn requests(
     Ok(writes)
 }
 
-/// The runner waits for a store of messages that is down, as it does for its own.
+/// The runner waits for a store of messages that is down, as it does for its own. It repeats an unknown
+/// outcome too: the messages have the ids of their events.
 fn from_messages(error: message_store::Error) -> Error {
     match error {
-        message_store::Error::Fault(fault) => fault.into(),
+        message_store::Error::OutcomeUnknown { .. } => {
+            Fault::Unreachable(Reason::new(error.to_string())).into()
+        }
         error => Error::Handler {
             name: REQUESTED.to_owned(),
             source: Arc::new(error),
@@ -148,8 +151,12 @@ async fn charge(events: &AnyStore, request: &RecordedMessage) -> Result<(), Fail
         .json(&booked.booking.id)
         .tag_pair("booking", booked.booking.id);
     // The runner waits for a store of events that is down. An append with the same id can be repeated.
-    events.append(paid.build()?).await.map(drop).map_err(|error| match error {
-        Error::OutcomeUnknown { .. } => Failure::Outage(error.into()),
-        error => error.into(),
-    })
+    events
+        .append(paid.build()?)
+        .await
+        .map(drop)
+        .map_err(|error| match error {
+            Error::OutcomeUnknown { .. } => Failure::Outage(error.into()),
+            error => error.into(),
+        })
 }
