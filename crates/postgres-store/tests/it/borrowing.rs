@@ -89,7 +89,7 @@ async fn open_connections_stay_within_limit() {
 #[tokio::test]
 async fn borrower_waiting_beyond_limit_times_out() {
     let database = database().await;
-    let limits = Limits::new(1, Duration::from_millis(50));
+    let limits = Limits::new(1, Duration::from_secs(1));
     let pool = Pool::new(options(database.url()), limits);
     let lent = borrow(&pool).await;
     assert!(matches!(pool.acquire().await, Err(Error::PoolTimedOut)));
