@@ -4,9 +4,8 @@ use std::sync::{Arc, Weak};
 use hashbrown::HashTable;
 
 use crate::db::Inner;
-use crate::labels::LabelsRef;
 use crate::series_cell::SeriesCell;
-use crate::{Error, Labels, Sample};
+use crate::{Error, Labels, LabelsRef, Sample};
 
 /// Points of any number of series, to be written with one call of [`Db::write`](crate::Db::write).
 ///

@@ -1,33 +1,18 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use crate::Labels;
 use crate::storage::StorageFailure;
+use crate::{LabelError, Labels};
 
 /// The error of every call into the engine. Each variant says what the caller can do. The table in
 /// `crates/ERRORS.md` of the repository lists all variants.
 #[derive(Clone, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// A label has an empty name. Nothing was written; name the label.
-    #[error("a label has no name")]
-    EmptyLabelName,
-    /// A label name occurs twice. Nothing was written; give each label once.
-    #[error("label {name} occurs twice")]
-    DuplicateLabel {
-        /// The label's name.
-        name: String,
-    },
-    /// A label's name or value is longer than the limit. Nothing was written; shorten it.
-    #[error("label {name} has a name or value of {actual} bytes, the limit is {max}")]
-    LabelTooLong {
-        /// The label's name, shortened to 64 characters.
-        name: String,
-        /// The limit, in bytes.
-        max: usize,
-        /// The length of the name or value, in bytes.
-        actual: usize,
-    },
+    /// The labels or the matcher can't be built. Nothing was written; the inner error says what to
+    /// correct.
+    #[error(transparent)]
+    Label(#[from] LabelError),
     /// A series has more labels than the limit. Nothing was written; use fewer labels, or raise
     /// [`Limits::labels_per_series`](crate::Limits::labels_per_series).
     #[error("the series has {actual} labels, the limit is {max}")]
@@ -102,15 +87,6 @@ pub enum Error {
     /// was written. Correct or drop the refused one, and write again.
     #[error("not written because another sample of the series was refused")]
     Withheld,
-    /// The pattern of a matcher is not a regular expression, or is too large to compile. Correct
-    /// it.
-    #[error("{pattern} is not a usable regular expression: {reason}")]
-    Pattern {
-        /// The pattern.
-        pattern: String,
-        /// The parser's message.
-        reason: String,
-    },
     /// The disk is full. A write was not applied; other calls document their own effect. Free space,
     /// then try again: the log recovers by itself. Reads still work.
     #[error("the disk is full")]

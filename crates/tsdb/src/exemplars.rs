@@ -2,16 +2,8 @@ use std::collections::{BTreeMap, VecDeque};
 
 use parking_lot::Mutex;
 
-use crate::{Labels, Matcher, Sample};
-
-/// A sample that stands for many, with labels that lead to its origin, for example a trace.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Exemplar {
-    /// The labels of the exemplar itself, without a metric name.
-    pub labels: Labels,
-    /// The value and the time.
-    pub sample: Sample,
-}
+use crate::heap::labels_bytes;
+use crate::{Exemplar, Labels, Matcher, Sample};
 
 /// The newest exemplars of all series, in memory. The oldest make room for new ones.
 ///
@@ -86,8 +78,8 @@ impl Exemplars {
             }
         }
         for exemplars in found.values_mut() {
-            exemplars.sort_by(|one, other| one.order().cmp(&other.order()));
-            exemplars.dedup_by(|one, other| one.order() == other.order());
+            exemplars.sort_by(|one, other| order(one).cmp(&order(other)));
+            exemplars.dedup_by(|one, other| order(one) == order(other));
         }
         found
     }
@@ -114,17 +106,15 @@ impl Kept {
     }
 }
 
-impl Exemplar {
-    /// Everything that tells two exemplars of a series apart, NaNs included.
-    fn order(&self) -> (i64, u64, &Labels) {
-        let Sample {
-            timestamp_ms,
-            value,
-        } = self.sample;
-        (timestamp_ms, value.to_bits(), &self.labels)
-    }
+/// Everything that tells two exemplars of a series apart, NaNs included.
+fn order(exemplar: &Exemplar) -> (i64, u64, &Labels) {
+    let Sample {
+        timestamp_ms,
+        value,
+    } = exemplar.sample;
+    (timestamp_ms, value.to_bits(), &exemplar.labels)
 }
 
 fn size_bytes(series: &Labels, exemplar: &Exemplar) -> usize {
-    size_of::<(Labels, Exemplar)>() + series.heap_bytes() + exemplar.labels.heap_bytes()
+    size_of::<(Labels, Exemplar)>() + labels_bytes(series) + labels_bytes(&exemplar.labels)
 }

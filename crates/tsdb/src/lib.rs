@@ -14,7 +14,9 @@
 //! - **Codecs**: `chunk` compresses blocks in memory, `wal/run` compresses samples in files. Both
 //!   are pure functions over bytes.
 //! - **Forwarding**: `follow` reads the log while it is written, for a sender that may be behind.
-//! - **Formats and queries**: [`wire`] and [`promql`] use the engine from outside.
+//! - **Formats and queries**: [`wire`] uses the engine from outside. `promql_storage` puts [`promql`], a
+//!   crate of its own, over it.
+//! - **Vocabulary**: the crate `series-model`, whose types are here under the same names.
 //!
 //! A module that keeps an invariant states it, and names the test in `tests/` that fails without
 //! it.
@@ -33,20 +35,15 @@ mod follow;
 mod heap;
 mod index;
 mod journal;
-#[cfg(any(feature = "promql", feature = "wire"))]
-mod json_string;
 mod key;
-mod labels;
-mod labels_builder;
-mod matcher;
 #[cfg(feature = "wire")]
 mod merge;
 mod metadata;
 mod meters;
 mod metrics;
 mod options;
-mod pattern;
-mod sample;
+#[cfg(feature = "promql")]
+mod promql_storage;
 mod select;
 mod series;
 mod series_cell;
@@ -55,8 +52,6 @@ pub mod storage;
 mod sync;
 mod wal;
 
-#[cfg(feature = "promql")]
-pub mod promql;
 #[cfg(feature = "wire")]
 pub mod wire;
 
@@ -66,19 +61,22 @@ pub use cursor::{Cursor, SampleBlock};
 pub use db::{Cardinality, Db, Deleted, Extent, FileReport, Gap, Stats};
 pub use durability::{Durability, OpenOptions};
 pub use error::Error;
-pub use exemplars::{Exemplar, Exemplars};
+pub use exemplars::Exemplars;
 #[cfg(feature = "wire")]
 pub use follow::{LogTail, TailStart};
-pub use labels::{Label, LabelIter, Labels};
-pub use labels_builder::LabelsBuilder;
-pub use matcher::{MatchOp, Matcher};
 pub use metadata::{Metadata, MetricKind};
 pub use metrics::{Counter, Histogram, Metrics};
 pub use options::{DbOptions, DuplicatePolicy, Limits, NewSeriesLimit, Retention};
-pub use sample::{STALE_MARKER, Sample, is_stale};
+#[cfg(feature = "promql")]
+pub use promql_engine as promql;
 pub use select::{SelectedSeries, Selection};
 pub use series::Series;
+pub use series_model::{
+    Exemplar, Label, LabelError, LabelIter, Labels, LabelsBuilder, METRIC_NAME, MatchOp, Matcher,
+    STALE_MARKER, Sample, is_stale,
+};
 pub use wal::{Damage, Recovery, TornTail};
 
-/// The label that holds the metric name.
-pub const METRIC_NAME: &str = "__name__";
+use series_model::LabelsRef;
+#[cfg(feature = "wire")]
+use series_model::push_json_string;

@@ -1,6 +1,6 @@
 use std::time::Duration;
 
-use crate::{Error, Labels};
+use crate::{Error, LabelError, Labels};
 
 /// Decides which samples a [`Db`](crate::Db) accepts, and how long it keeps them.
 ///
@@ -118,9 +118,10 @@ fn check_length(name: &str, part: &str, max: usize) -> Result<(), Error> {
     if part.len() <= max {
         return Ok(());
     }
-    Err(Error::LabelTooLong {
+    let too_long = LabelError::TooLong {
         name: name.chars().take(64).collect(),
         max,
         actual: part.len(),
-    })
+    };
+    Err(too_long.into())
 }

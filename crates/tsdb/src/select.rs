@@ -78,10 +78,15 @@ impl Selection {
     /// # Ok::<(), tsdb::Error>(())
     /// ```
     pub fn iter(&self) -> impl ExactSizeIterator<Item = SelectedSeries<'_>> {
-        self.series.iter().map(|cell| SelectedSeries {
+        (0..self.len()).map(|index| self.at(index))
+    }
+
+    /// The series at an index.
+    pub(crate) fn at(&self, index: usize) -> SelectedSeries<'_> {
+        SelectedSeries {
             selection: self,
-            cell,
-        })
+            cell: &self.series[index],
+        }
     }
 }
 

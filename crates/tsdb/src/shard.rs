@@ -8,9 +8,9 @@ use std::sync::Arc;
 
 use hashbrown::HashTable;
 
+use crate::LabelsRef;
 use crate::journal::SeriesId;
 use crate::key::{Key, SHARDS};
-use crate::labels::LabelsRef;
 use crate::series_cell::SeriesCell;
 
 /// Returns the shard for a hash of labels.

@@ -32,11 +32,11 @@ fuzz_target!(|text: &str| {
         timeout: Duration::from_secs(5),
         ..QueryOptions::default()
     };
-    to_json(&query.instant(&DB, 150_000, &options));
+    to_json(&query.instant(&*DB, 150_000, &options));
     let range = TimeRange {
         start_ms: 0,
         end_ms: 300_000,
         step_ms: 30_000,
     };
-    to_json(&query.range(&DB, range, &options));
+    to_json(&query.range(&*DB, range, &options));
 });

@@ -12,7 +12,7 @@ use foldhash::quality::RandomState;
 use hashbrown::HashTable;
 
 use super::Db;
-use crate::labels::LabelsRef;
+use crate::LabelsRef;
 use crate::series_cell::SeriesCell;
 
 /// Maps the encoded labels of a series, as senders repeat them in each message, to the series. A

@@ -1,9 +1,8 @@
 use super::Db;
 #[cfg(feature = "wire")]
-use crate::labels::LabelsRef;
 #[cfg(feature = "wire")]
 use crate::shard::shard_of;
-use crate::{Labels, Matcher};
+use crate::{Labels, LabelsRef, Matcher};
 
 /// Lists of series and labels.
 impl Db {

@@ -127,7 +127,7 @@ impl Db {
     /// Returns a write handle to the series with `labels`. The series begins with its first sample.
     ///
     /// # Errors
-    /// [`Error::MissingMetric`], [`Error::LabelTooLong`] or [`Error::TooManyLabels`].
+    /// [`Error::MissingMetric`], [`Error::Label`] or [`Error::TooManyLabels`].
     ///
     /// ```
     /// use tsdb::{Db, DbOptions, Labels, Sample};

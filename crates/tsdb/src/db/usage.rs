@@ -4,7 +4,7 @@ use crate::data::SeriesData;
 use crate::meters::UsageMeters;
 use crate::series_cell::SeriesCell;
 use crate::sync::{AtomicUsize, Ordering};
-use crate::{Error, Labels, Limits};
+use crate::{Error, Labels, Limits, heap};
 
 /// The content of a [`Db`] in numbers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -159,7 +159,7 @@ impl Usage {
 
 /// Estimates the bytes of a series without its samples and its entries in the index.
 fn series_bytes(labels: &Labels) -> usize {
-    SeriesCell::BYTES + labels.heap_bytes()
+    SeriesCell::BYTES + heap::labels_bytes(labels)
 }
 
 /// A difference of two sizes, negative ones as `wrapping_sub` returns them, with the width of a share.

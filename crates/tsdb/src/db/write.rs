@@ -15,11 +15,10 @@ use super::{Db, Inner};
 use crate::data::SeriesData;
 use crate::journal::{FlushDemand, SeriesId};
 use crate::key::Key;
-use crate::labels::LabelsRef;
 use crate::series_cell::SeriesCell;
 use crate::shard::{Shard, shard_of};
 use crate::sync::Ordering;
-use crate::{Batch, Error, Labels, Refused, Sample, WriteReport};
+use crate::{Batch, Error, Labels, LabelsRef, Refused, Sample, WriteReport};
 
 /// An accepted write.
 struct Written {
@@ -44,7 +43,7 @@ impl Db {
     /// # Errors
     /// - [`Error::OutOfOrder`], [`Error::BeyondRetention`] or [`Error::DuplicateTimestamp`] if the
     ///   options refuse the sample.
-    /// - [`Error::MissingMetric`], [`Error::LabelTooLong`], [`Error::TooManyLabels`] or
+    /// - [`Error::MissingMetric`], [`Error::Label`], [`Error::TooManyLabels`] or
     ///   [`Error::TooManySeries`] if the series would begin.
     /// - [`Error::MemoryFull`] at [`Limits::bytes`](crate::Limits::bytes).
     /// - For a database with files: [`Error::DiskFull`], [`Error::Storage`], [`Error::NotDurable`]

@@ -4,11 +4,10 @@ use std::ops::Bound;
 use std::sync::Arc;
 
 use roaring::RoaringBitmap;
+use series_model::{Condition, Pattern};
 
 use super::postings::{Postings, Union};
 use super::{Index, Values};
-use crate::matcher::Condition;
-use crate::pattern::Pattern;
 use crate::series_cell::SeriesCell;
 use crate::{Labels, Matcher};
 
@@ -90,13 +89,10 @@ impl Index {
             Condition::Equal(value) => values
                 .get(value)
                 .map_or(Matched::Nothing, Matched::Postings),
-            Condition::Matches(Pattern::OneOf(texts)) => {
-                let mut found = Union::default();
-                let postings = texts.iter().filter_map(|text| values.get(text.as_str()));
-                postings.for_each(|postings| found.add(postings));
-                Matched::Ordinals(found.finish())
-            }
-            Condition::Matches(pattern) => Matched::Ordinals(prefixed(values, pattern)),
+            Condition::Matches(pattern) => Matched::Ordinals(match pattern.texts() {
+                Some(texts) => one_of(values, texts),
+                None => prefixed(values, pattern),
+            }),
             Condition::NotEqual(_) | Condition::NotMatches(_) => {
                 Matched::Ordinals(union(values, |value| matcher.matches_value(value)))
             }
@@ -137,10 +133,18 @@ fn union(values: &Values, wanted: impl Fn(&str) -> bool) -> RoaringBitmap {
     found.finish()
 }
 
+/// Returns the series whose value is one of these.
+fn one_of(values: &Values, texts: &[String]) -> RoaringBitmap {
+    let mut found = Union::default();
+    let postings = texts.iter().filter_map(|text| values.get(text.as_str()));
+    postings.for_each(|postings| found.add(postings));
+    found.finish()
+}
+
 /// Returns the series whose value matches. Visits only the values with the prefix of the pattern.
 fn prefixed(values: &Values, pattern: &Pattern) -> RoaringBitmap {
     let prefix = pattern.prefix();
-    let any = matches!(pattern, Pattern::Prefix(_));
+    let any = pattern.is_prefix();
     let mut found = Union::default();
     let end = successor(prefix);
     let end = end.as_deref().map_or(Bound::Unbounded, Bound::Excluded);

@@ -125,5 +125,5 @@ fn derived(labels: &Labels, suffix: &str, bound: &str) -> Result<Labels, Error> 
     {
         builder.label(label.name, label.value);
     }
-    builder.label("le", bound).build()
+    Ok(builder.label("le", bound).build()?)
 }

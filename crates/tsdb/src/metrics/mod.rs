@@ -72,7 +72,7 @@ impl Metrics {
     /// Keep the counter: finding it takes a lock and a hash of its labels.
     ///
     /// # Errors
-    /// [`Error::EmptyLabelName`], [`Error::DuplicateLabel`] or [`Error::LabelTooLong`].
+    /// [`Error::Label`].
     pub fn counter<N: AsRef<str>, V: AsRef<str>>(
         &self,
         metric: &str,
@@ -94,8 +94,7 @@ impl Metrics {
     /// and infinite ones and NaN are left out.
     ///
     /// # Errors
-    /// [`Error::EmptyLabelName`], [`Error::DuplicateLabel`], also for a label `le`, or
-    /// [`Error::LabelTooLong`].
+    /// [`Error::Label`], also for a label `le`.
     pub fn histogram<N: AsRef<str>, V: AsRef<str>>(
         &self,
         metric: &str,

@@ -1,4 +1,4 @@
-use crate::Error;
+use crate::{Error, LabelError};
 
 /// The outcome of writing the points of a body.
 #[derive(Clone, Debug, Default)]
@@ -45,6 +45,12 @@ impl Fault {
     /// A fault for a malformed point.
     pub(super) fn form(reason: impl Into<String>) -> Self {
         Self::Form(reason.into())
+    }
+}
+
+impl From<LabelError> for Fault {
+    fn from(error: LabelError) -> Self {
+        Self::Engine(error.into())
     }
 }
 

@@ -2,9 +2,8 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::{Fault, Ingested, PointError};
-use crate::labels::LabelsRef;
 use crate::series_cell::SeriesCell;
-use crate::{Batch, Db, Sample};
+use crate::{Batch, Db, LabelsRef, Sample};
 
 /// The points of a body that will be written, and the errors of the points that are refused.
 #[derive(Default)]

@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use tsdb::{
-    Db, DbOptions, Error, Histogram, Labels, Matcher, MetricKind, Metrics, OpenOptions, Sample,
+    Db, DbOptions, Error, Histogram, LabelError, Labels, Matcher, MetricKind, Metrics, OpenOptions,
+    Sample,
 };
 
 const NONE: [(&str, &str); 0] = [];
@@ -99,7 +100,7 @@ fn same_name_and_labels_are_the_same_counter() {
     assert_eq!(again.count(), 1);
     let twice = metrics.histogram("size", [("le", "1")], "Sizes", &[1.0]);
     assert!(
-        matches!(twice, Err(Error::DuplicateLabel { .. })),
+        matches!(twice, Err(Error::Label(LabelError::Duplicate { .. }))),
         "{twice:?}"
     );
 }

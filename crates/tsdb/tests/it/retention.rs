@@ -3,8 +3,8 @@
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use tsdb::{
-    Db, DbOptions, DuplicatePolicy, Error, Labels, Limits, Matcher, Metadata, Retention, Sample,
-    Stats,
+    Db, DbOptions, DuplicatePolicy, Error, LabelError, Labels, Limits, Matcher, Metadata,
+    Retention, Sample, Stats,
 };
 
 fn labels(host: usize) -> Labels {
@@ -324,11 +324,11 @@ fn series_and_label_limits_refuse_writes() {
     let error = db.append(&long, Sample::new(0, 0.0)).unwrap_err();
     assert!(matches!(
         error,
-        Error::LabelTooLong {
+        Error::Label(LabelError::TooLong {
             max: 10,
             actual: 11,
             ..
-        }
+        })
     ));
     let nameless = Labels::new("", [("a", "1")]).unwrap();
     let error = db.append(&nameless, Sample::new(0, 0.0)).unwrap_err();

@@ -44,22 +44,12 @@ mod index;
 mod journal;
 #[path = "../../src/key.rs"]
 mod key;
-#[path = "../../src/labels.rs"]
-mod labels;
-#[path = "../../src/labels_builder.rs"]
-mod labels_builder;
-#[path = "../../src/matcher.rs"]
-mod matcher;
 #[path = "../../src/metadata.rs"]
 mod metadata;
 #[path = "../../src/meters.rs"]
 mod meters;
 #[path = "../../src/options.rs"]
 mod options;
-#[path = "../../src/pattern.rs"]
-mod pattern;
-#[path = "../../src/sample.rs"]
-mod sample;
 #[path = "../../src/select.rs"]
 mod select;
 #[path = "../../src/series.rs"]
@@ -79,15 +69,12 @@ pub(crate) use cursor::{Cursor, SampleBlock};
 pub(crate) use db::{Db, Deleted, FileReport, Gap, Stats};
 pub(crate) use durability::{Durability, OpenOptions};
 pub(crate) use error::Error;
-pub(crate) use labels::{Label, Labels};
-pub(crate) use labels_builder::LabelsBuilder;
-pub(crate) use matcher::{MatchOp, Matcher};
 pub(crate) use metadata::{Metadata, MetricKind};
 pub(crate) use options::{DbOptions, DuplicatePolicy, Limits, NewSeriesLimit, Retention};
-pub(crate) use sample::{STALE_MARKER, Sample, is_stale};
 pub(crate) use select::{SelectedSeries, Selection};
 pub(crate) use series::Series;
+pub(crate) use series_model::{
+    Label, LabelError, Labels, LabelsBuilder, LabelsRef, METRIC_NAME, MatchOp, Matcher,
+    STALE_MARKER, Sample, is_stale,
+};
 pub(crate) use wal::{Damage, Recovery, TornTail};
-
-/// The label that holds the metric's name.
-pub(crate) const METRIC_NAME: &str = "__name__";

@@ -1,6 +1,6 @@
 use std::borrow::Cow;
 
-use crate::json_string::push_string;
+use crate::push_json_string;
 
 /// An HTTP status and a body of JSON.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -22,7 +22,7 @@ impl Answer {
     /// The answer to a request that can't be served.
     pub(super) fn bad_request(error: &str) -> Self {
         let mut body = String::from(r#"{"error":"#);
-        push_string(&mut body, error);
+        push_json_string(&mut body, error);
         body.push('}');
         Self {
             status: 400,

@@ -2,9 +2,8 @@ use std::ops::RangeInclusive;
 
 use super::decimal::{ZEROS, to_eight_digits};
 use super::number::ValueWriter;
-use crate::json_string::push_string;
 use crate::merge::Merge;
-use crate::{Labels, METRIC_NAME, Sample, Selection};
+use crate::{Labels, METRIC_NAME, Sample, Selection, push_json_string};
 
 /// The answer to a [`Query`](super::Query), written piece by piece, with any number of points.
 ///
@@ -51,7 +50,7 @@ impl Pieces {
 
     pub(super) fn new(metric: &str, times_ms: RangeInclusive<i64>, selection: &Selection) -> Self {
         let mut beginning = String::from(r#"{"metric":"#);
-        push_string(&mut beginning, metric);
+        push_json_string(&mut beginning, metric);
         let mut number = itoa::Buffer::new();
         beginning.push_str(r#","start":"#);
         beginning.push_str(number.format(*times_ms.start()));
@@ -142,7 +141,7 @@ const BEFORE_VALUE: &[u8] = br#","value":"#;
 impl PointWriter {
     fn new(metric: &str) -> Self {
         let mut before_time = String::from(r#",{"metric":"#);
-        push_string(&mut before_time, metric);
+        push_json_string(&mut before_time, metric);
         before_time.push_str(r#","timestamp":"#);
         Self {
             before_time,
@@ -197,9 +196,9 @@ fn after_value(labels: &Labels) -> String {
     let mut out = String::new();
     for label in labels.iter().filter(|label| label.name != METRIC_NAME) {
         out.push_str(if out.is_empty() { r#","tags":{"# } else { "," });
-        push_string(&mut out, label.name);
+        push_json_string(&mut out, label.name);
         out.push(':');
-        push_string(&mut out, label.value);
+        push_json_string(&mut out, label.value);
     }
     out.push_str(if out.is_empty() { "}" } else { "}}" });
     out

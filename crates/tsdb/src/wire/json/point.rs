@@ -4,9 +4,8 @@ use std::ops::Range;
 
 use super::decimal::Number;
 use super::scan::{Malformed, Scanner};
-use crate::labels::LabelsRef;
 use crate::wire::Fault;
-use crate::{LabelsBuilder, Sample};
+use crate::{LabelsBuilder, LabelsRef, Sample};
 
 /// Reads points one after another. Points of one series tend to follow each other, so the reader
 /// first compares the text with the last point. It does not parse the same metric or tags again. If

@@ -4,7 +4,7 @@ use super::Answer;
 use super::point::PointReader;
 use super::scan::{Malformed, Scanner};
 use crate::Db;
-use crate::json_string::push_string;
+use crate::push_json_string;
 use crate::wire::points::Points;
 use crate::wire::{Fault, Ingested};
 
@@ -86,7 +86,7 @@ pub fn report(ingested: &Ingested) -> Answer {
     for (number, error) in ingested.errors.iter().enumerate() {
         let comma = if number == 0 { "" } else { "," };
         let _ = write!(body, r#"{comma}{{"index":{},"error":"#, error.index);
-        push_string(&mut body, &error.fault.to_string());
+        push_json_string(&mut body, &error.fault.to_string());
         body.push('}');
     }
     body.push_str("]}");

@@ -15,8 +15,7 @@ mod value;
 
 use super::points::Points;
 use super::{Fault, Ingested};
-use crate::labels::LabelsRef;
-use crate::{Db, LabelsBuilder, Sample};
+use crate::{Db, LabelError, LabelsBuilder, LabelsRef, Sample};
 use line::Line;
 
 /// The unit of a body's timestamps. They are stored in ms, rounded down.
@@ -152,7 +151,7 @@ impl Labels {
         }
     }
 
-    fn build(&mut self, line: &Line<'_>, field: &str) -> Result<LabelsRef<'_>, crate::Error> {
+    fn build(&mut self, line: &Line<'_>, field: &str) -> Result<LabelsRef<'_>, LabelError> {
         self.metric.clear();
         self.metric.push_str(&line.measurement());
         self.metric.push('_');

@@ -8,7 +8,7 @@ use super::resource::{self, TARGET_INFO};
 use crate::wire::points::Points;
 use crate::wire::{Fault, Ingested};
 use crate::{
-    Db, Error, Exemplar, Exemplars, Labels, LabelsBuilder, METRIC_NAME, Metadata, MetricKind,
+    Db, Exemplar, Exemplars, LabelError, Labels, LabelsBuilder, METRIC_NAME, Metadata, MetricKind,
     Sample,
 };
 
@@ -304,7 +304,7 @@ fn sample_of(message: &ExemplarMessage) -> Sample {
 }
 
 /// The trace, the span and the attributes of an exemplar.
-fn exemplar_labels(message: &ExemplarMessage) -> Result<Labels, Error> {
+fn exemplar_labels(message: &ExemplarMessage) -> Result<Labels, LabelError> {
     let mut labels = Labels::builder();
     let attributes = message.filtered_attributes.iter();
     // The keys stay as they are, as in Prometheus.

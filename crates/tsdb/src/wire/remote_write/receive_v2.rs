@@ -3,10 +3,9 @@ use super::message_v2::{SeriesMessage, Symbols, read_exemplar, read_series};
 use super::protobuf::Truncated;
 use super::receive::{PART_BYTES, parts};
 use super::received::{NATIVE_HISTOGRAM, Received, store_exemplar};
-use crate::labels::LabelsRef;
 use crate::wire::Fault;
 use crate::wire::points::Points;
-use crate::{Batch, Db, Exemplars, Labels, LabelsBuilder, Metadata, MetricKind, Sample};
+use crate::{Batch, Db, Exemplars, Labels, LabelsBuilder, LabelsRef, Metadata, MetricKind, Sample};
 
 /// Writes a decompressed request of version 2.
 ///

@@ -5,7 +5,7 @@ use std::time::Duration;
 use tsdb::promql::QueryError;
 use tsdb::storage::StorageFailure;
 use tsdb::wire::{Fault, PointError, otlp, remote_write};
-use tsdb::{Error, Labels};
+use tsdb::{Error, LabelError, Labels};
 
 use super::Example;
 
@@ -16,9 +16,12 @@ pub(super) fn all() -> Vec<Example> {
     });
     let queries = query_errors().into_iter().map(|error| {
         let is_transient = Some(error.is_transient());
-        Example::new("tsdb::promql::QueryError", &error, is_transient)
+        Example::new("promql_engine::QueryError", &error, is_transient)
     });
-    errors.chain(queries).chain(of_the_wire()).collect()
+    let labels = label_errors().into_iter();
+    let labels = labels.map(|error| Example::new("series_model::LabelError", &error, None));
+    let all = errors.chain(queries).chain(labels);
+    all.chain(of_the_wire()).collect()
 }
 
 fn labels() -> Labels {
@@ -40,17 +43,27 @@ fn errors() -> Vec<Error> {
     errors
 }
 
-fn of_labels() -> [Error; 5] {
+fn label_errors() -> [LabelError; 4] {
     [
-        Error::EmptyLabelName,
-        Error::DuplicateLabel {
+        LabelError::EmptyName,
+        LabelError::Duplicate {
             name: "host".to_owned(),
         },
-        Error::LabelTooLong {
+        LabelError::TooLong {
             name: "host".to_owned(),
             max: 1024,
             actual: 2000,
         },
+        LabelError::Pattern {
+            pattern: "(".to_owned(),
+            reason: "unclosed group".to_owned(),
+        },
+    ]
+}
+
+fn of_labels() -> [Error; 3] {
+    [
+        Error::Label(LabelError::EmptyName),
         Error::TooManyLabels {
             max: 64,
             actual: 65,
@@ -59,7 +72,7 @@ fn of_labels() -> [Error; 5] {
     ]
 }
 
-fn of_limits_and_samples() -> [Error; 8] {
+fn of_limits_and_samples() -> [Error; 7] {
     [
         Error::TooManySeries { max: 1000 },
         Error::TooManyNewSeries {
@@ -81,10 +94,6 @@ fn of_limits_and_samples() -> [Error; 8] {
         },
         Error::DuplicateTimestamp { timestamp_ms: 5 },
         Error::Withheld,
-        Error::Pattern {
-            pattern: "(".to_owned(),
-            reason: "unclosed group".to_owned(),
-        },
     ]
 }
 
@@ -110,7 +119,7 @@ fn of_files() -> [Error; 7] {
     ]
 }
 
-fn query_errors() -> [QueryError; 13] {
+fn query_errors() -> [QueryError; 14] {
     [
         QueryError::Syntax {
             reason: "unexpected end of input".to_owned(),
@@ -143,7 +152,8 @@ fn query_errors() -> [QueryError; 13] {
             parameter: "phi",
             reason: "it is not a number".to_owned(),
         },
-        QueryError::Engine(Error::Closed),
+        QueryError::Label(LabelError::EmptyName),
+        QueryError::Storage(io::Error::from(io::ErrorKind::TimedOut).into()),
     ]
 }
 
@@ -206,10 +216,9 @@ fn of_remote_write() -> Vec<Example> {
     malformed.chain(refused).collect()
 }
 
-/// A wrapped error keeps its kind.
 #[test]
-fn kind_of_a_query_is_that_of_the_engine() {
-    let full = Error::DiskFull(failure(io::ErrorKind::StorageFull));
-    assert!(QueryError::Engine(full).is_transient());
-    assert!(!QueryError::Engine(Error::Closed).is_transient());
+fn query_may_succeed_later_if_the_storage_could_not_be_read() {
+    let unread = io::Error::from(io::ErrorKind::TimedOut);
+    assert!(QueryError::Storage(unread.into()).is_transient());
+    assert!(!QueryError::Label(LabelError::EmptyName).is_transient());
 }
