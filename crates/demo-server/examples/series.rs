@@ -48,7 +48,7 @@ async fn measure(
     Query(measurement): Query<Measurement>,
 ) -> Result<StatusCode, (StatusCode, String)> {
     let refused = |error: tsdb::Error| (StatusCode::BAD_REQUEST, error.to_string());
-    let labels = Labels::new(METRIC, [("room", room)]).map_err(refused)?;
+    let labels = Labels::new(METRIC, [("room", room)]).map_err(|error| refused(error.into()))?;
     let sample = Sample::new(now_ms(), measurement.celsius);
     db.append(&labels, sample).map_err(refused)?;
     Ok(StatusCode::NO_CONTENT)

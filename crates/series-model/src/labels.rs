@@ -68,7 +68,7 @@ impl<'a> LabelsRef<'a> {
     }
 
     /// The labels, sorted by name.
-    pub(crate) fn iter(self) -> LabelIter<'a> {
+    pub fn iter(self) -> LabelIter<'a> {
         LabelIter::new(self.text)
     }
 

@@ -4,8 +4,7 @@ use std::collections::HashMap;
 
 use parking_lot::{Mutex, MutexGuard};
 
-use crate::labels::LabelsRef;
-use crate::{Db, Labels, Matcher, Sample};
+use crate::{Db, Labels, LabelsRef, Matcher, Sample};
 
 /// Held while totals are read and written, so that no two requests add to the same total.
 static ADDING: Mutex<()> = Mutex::new(());
