@@ -80,5 +80,5 @@ pub(crate) fn labels(number: usize) -> Result<Labels, tsdb::Error> {
         ("host", format!("host-{number:05}")),
         ("job", format!("job-{:02}", number % 20)),
     ];
-    Labels::new("cpu_usage", labels)
+    Ok(Labels::new("cpu_usage", labels)?)
 }
