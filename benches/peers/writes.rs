@@ -93,5 +93,5 @@ fn labels(number: usize) -> Result<Labels, Error> {
         ("job", "node".to_owned()),
         ("cpu", (number % 10).to_string()),
     ];
-    Labels::new("cpu_seconds_total", labels)
+    Ok(Labels::new("cpu_seconds_total", labels)?)
 }
