@@ -4,10 +4,11 @@ use std::fs::{self, File};
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
-use rusqlite::{Connection, Error, OpenFlags, Result};
+use rusqlite::{Connection, OpenFlags, Result};
+use store_fault::Fault;
 use uuid::Uuid;
 
-use crate::{Failure, failure};
+use crate::{Failure, failure, fault};
 
 /// How connections open a store's file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -21,18 +22,6 @@ pub enum Access {
     Immutable,
 }
 
-/// Why a file can't be read.
-#[derive(Debug)]
-pub enum Unreadable {
-    /// SQLite failed.
-    Failed(Error),
-    /// SQLite needs a file beside this one that can't be made.
-    Refused {
-        /// What is missing, and what to do.
-        reason: &'static str,
-    },
-}
-
 impl Access {
     /// Finds out how a file can be opened for reads. `open` opens a connection, and is called once or twice.
     ///
@@ -40,25 +29,26 @@ impl Access {
     /// only a file without unfinished `-wal` can be read, and only as immutable.
     ///
     /// # Errors
-    /// [`Unreadable`].
+    /// [`Fault::ReadOnlyFile`] if SQLite needs a file beside this one that can't be made; otherwise the
+    /// fault of SQLite's error.
     pub fn for_reads(
         path: &Path,
         open: impl Fn(Self) -> Result<Connection>,
-    ) -> Result<Self, Unreadable> {
+    ) -> Result<Self, Fault> {
         let failed = match try_read(open(Self::Read)) {
             Ok(()) => return Ok(Self::Read),
             Err(failed) => failed,
         };
         if failure(&failed) != Failure::Refused || !path.is_file() {
-            return Err(Unreadable::Failed(failed));
+            return Err(fault(&failed));
         }
         if has_content(&beside(path, "-wal")) {
             let reason = "its newest content is in the -wal file, and reading it needs a -shm file, \
                           which can't be made there: copy the file and its -wal to a folder that can be \
                           written";
-            return Err(Unreadable::Refused { reason });
+            return Err(read_only_file(path, reason));
         }
-        try_read(open(Self::Immutable)).map_err(Unreadable::Failed)?;
+        try_read(open(Self::Immutable)).map_err(|failed| fault(&failed))?;
         Ok(Self::Immutable)
     }
 
@@ -85,12 +75,35 @@ fn try_read(opened: Result<Connection>) -> Result<()> {
     opened?.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()))
 }
 
+/// Checks that SQLite could open the file for writes.
+///
+/// # Errors
+/// [`Fault::ReadOnlyFile`] if it opened the file only for reads.
+pub fn require_writable(connection: &Connection, path: &Path) -> Result<(), Fault> {
+    match connection.is_readonly(rusqlite::MAIN_DB) {
+        Ok(false) => Ok(()),
+        Ok(true) => {
+            let reason = "the system allows only reads of the file";
+            Err(read_only_file(path, reason))
+        }
+        Err(failed) => Err(fault(&failed)),
+    }
+}
+
+/// The fault of a file that can't be written.
+pub fn read_only_file(path: &Path, reason: &str) -> Fault {
+    Fault::ReadOnlyFile {
+        path: path.to_owned(),
+        reason: reason.into(),
+    }
+}
+
 /// Why the file's folder takes no new files. `None` if it takes them, or for another reason, such as a
 /// folder that is missing.
 ///
 /// Makes a file, because rights alone don't tell: the file system may be read-only. The file is not the
 /// store's own, since closing that would drop SQLite's locks on it.
-pub fn refusal(path: &Path) -> Option<io::Error> {
+pub(crate) fn refusal(path: &Path) -> Option<io::Error> {
     let name = format!(".write-test-{}", Uuid::now_v7().simple());
     let file = path.parent()?.join(name);
     match File::create_new(&file) {

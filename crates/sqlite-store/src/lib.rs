@@ -3,14 +3,16 @@
 mod access;
 mod background;
 mod backup;
+mod config;
 mod delays;
 mod failure;
 mod opened_file;
 mod settings;
 
-pub use access::{Access, Unreadable, refusal};
+pub use access::{Access, read_only_file, require_writable};
 pub use background::{commit_in_background, in_background};
 pub use backup::{BackupError, backup, sync_folder};
+pub use config::{Durability, FileConfig, Location};
 pub use delays::Delays;
 pub use failure::{Failure, failure, fault, is_busy, is_taken, leaves_commit_unknown};
 pub use opened_file::{FileMoved, OpenedFile};

@@ -9,7 +9,7 @@ use std::sync::atomic::Ordering;
 use group_commit::BlockingQueue;
 use tracing::instrument;
 
-use super::committer::{Committer, queue_limits, submit_error};
+use super::committer::{Committer, submit_error};
 use super::config::Config;
 use super::error::error;
 use super::log::Log;
@@ -49,7 +49,7 @@ pub struct BlockingSqliteStore {
 
 impl BlockingSqliteStore {
     /// Opens the log. Installs or upgrades the schema if necessary, and verifies it. Several processes
-    /// may open the same file at once. With [`Config::read_only`](Config#structfield.read_only) it only
+    /// may open the same file at once. With [`Config::read_only`](super::FileConfig::read_only) it only
     /// reads.
     ///
     /// # Errors
@@ -67,7 +67,7 @@ impl BlockingSqliteStore {
     /// Opens the log, with metrics that were made on the caller's thread.
     pub(super) fn open_measured(config: Config, metrics: Metrics) -> Result<Self, Error> {
         let log = Arc::new(Log::open(config, metrics)?);
-        let limits = queue_limits(&log.config);
+        let limits = log.config.queue_limits();
         let queue = BlockingQueue::new(Committer(Arc::clone(&log)), limits);
         Ok(Self {
             log,

@@ -69,17 +69,6 @@ impl Commit for Committer {
     }
 }
 
-/// The limits of a queue.
-pub(super) fn queue_limits(config: &Config) -> group_commit::Limits {
-    group_commit::Limits {
-        max_batch_requests: config.max_batch_requests,
-        max_batch_bytes: config.max_batch_bytes,
-        max_queued_requests: config.max_queued_requests,
-        max_queued_bytes: config.max_queued_bytes,
-        ..group_commit::Limits::default()
-    }
-}
-
 /// The store's error for a request without a verdict.
 ///
 /// A request that is in a batch but still waits for the file's lock is withdrawn here, so its caller

@@ -7,16 +7,16 @@ use std::ops::ControlFlow;
 use std::time::Duration;
 
 use rusqlite::{Connection, OptionalExtension as _, Result, Row, Transaction, TransactionBehavior};
-use sqlite_store::{OpenedFile, is_busy};
+use sqlite_store::{Location, OpenedFile, is_busy};
 
-use super::config::{Config, Location};
+use super::config::Config;
 use super::error::{error, moved};
 use super::session::{self, deadline, retry};
 use super::statements::{
     EMPTY_TAG_INDEX, HEAD, INDEX_END_AND_HEAD, INSERT_TAG, IS_INDEXED, REPLACE_INDEX_END,
     TAGS_AFTER, TYPES_AND_TAGS,
 };
-use super::{access, log, row, schema};
+use super::{log, row, schema};
 use crate::{Error, Fault, KeyCheck};
 
 /// The number of events, or of keys, in one transaction of a check.
@@ -61,7 +61,7 @@ pub fn check_keys(
     mut progress: impl FnMut(&KeyCheck) -> ControlFlow<()>,
 ) -> Result<KeyCheck, Error> {
     let config = log::with_absolute_path(config.clone())?;
-    let connection = access::open_to_read(&config)?;
+    let connection = session::open_to_read(&config)?;
     schema::verify(&connection, &config)?;
     if let Some(missing) = beyond_ends(&connection).map_err(|failed| error(&failed))? {
         return Err(keys_missing(&config, missing));
@@ -82,11 +82,11 @@ pub fn check_keys(
 ///
 /// # Errors
 /// [`Fault::TimedOut`] if another process holds the write lock for longer than
-/// [`Config::write_timeout`]; [`Fault::ReadOnlyFile`]; [`Fault::DiskFull`]; [`Fault::FileMoved`];
+/// `write_timeout`; [`Fault::ReadOnlyFile`]; [`Fault::DiskFull`]; [`Fault::FileMoved`];
 /// [`Fault::SchemaChanged`]; [`Fault::Unreachable`] or [`Fault::Refused`] from SQLite.
 pub fn rebuild_keys(config: &Config) -> Result<(), Error> {
     let config = log::with_absolute_path(config.clone())?;
-    access::refuse_read_only(&config)?;
+    config.refuse_read_only()?;
     let connection = session::writer(&config)?;
     let file = match &config.location {
         Location::File(path) => Some(OpenedFile::at(path).map_err(moved)?),

@@ -1,25 +1,24 @@
 //! The log behind the async and the blocking store: its connections and its unindexed keys.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use group_commit::CommitError;
 use rusqlite::Connection;
-use sqlite_store::{Access, OpenedFile, backup};
+use sqlite_store::{Access, Location, OpenedFile, backup};
 
-use super::access;
-use super::config::{Config, Location};
+use super::config::Config;
 use super::counters::Counters;
 use super::error::{backup_error, error, moved};
 use super::event_keys;
 use super::readers::Readers;
 use super::request::{Request, Verdict};
 use super::schema;
-use super::session::pragma;
+use super::session::{self, pragma};
 use super::snapshot::{Snapshot, with_snapshot};
 use super::unindexed_keys::UnindexedKeys;
 use super::writer::Writer;
-use crate::{Error, Fault, Health, Lanes, Metrics, Notifier, ProjectionLimit, Reason};
+use crate::{Error, Fault, Health, Lanes, Metrics, Notifier, ProjectionLimit};
 
 pub(super) struct Log {
     pub(super) config: Config,
@@ -56,7 +55,7 @@ impl Log {
     }
 
     fn open_to_read(config: Config, metrics: Metrics) -> Result<Self, Error> {
-        let access = access::for_reads(&config)?;
+        let access = session::access_for_reads(&config)?;
         let file = match &config.location {
             Location::File(path) => Some(OpenedFile::at(path).map_err(moved)?),
             Location::Memory => None,
@@ -206,9 +205,8 @@ impl Log {
 
     /// Why there is no writer.
     fn no_writer(&self) -> Error {
-        access::refuse_read_only(&self.config)
-            .err()
-            .unwrap_or(Error::Fault(Fault::Closed))
+        let refused = self.config.refuse_read_only().err();
+        refused.unwrap_or(Fault::Closed).into()
     }
 
     /// Ignoring poison is safe: the next transaction rolls back what a panic left open.
@@ -225,22 +223,8 @@ fn health_of_reader(connection: &Connection) -> Result<Health, Error> {
     Ok(Health::new("SQLite", rusqlite::version(), settings, true))
 }
 
-/// The configuration with an absolute path, because readers open the path later, when the working
-/// directory may have changed.
+/// The configuration with an absolute path.
 pub(super) fn with_absolute_path(mut config: Config) -> Result<Config, Error> {
-    if let Location::File(path) = &mut config.location {
-        *path = absolute(path)?;
-    }
+    config.make_path_absolute()?;
     Ok(config)
-}
-
-/// The absolute path. SQLite may give names like `:memory:` or `file:x` a special meaning, but never
-/// an absolute path.
-pub(super) fn absolute(path: &Path) -> Result<PathBuf, Error> {
-    std::path::absolute(path).map_err(|failed| {
-        Error::Fault(Fault::Unreachable(Reason::new(format!(
-            "{}: {failed}",
-            path.display()
-        ))))
-    })
 }

@@ -25,7 +25,6 @@
 //!   process: each batch, each page of a read and each other call is one task on tokio's blocking
 //!   pool. A log in memory never waits, so it works in the calling task.
 
-mod access;
 mod admission;
 mod alternatives;
 mod background;
@@ -63,8 +62,9 @@ mod unindexed_keys;
 mod writer;
 
 pub use blocking::{BlockingEventStream, BlockingSqliteStore};
-pub use config::{Config, Durability, Location};
+pub use config::Config;
 pub use event_keys::{check_keys, rebuild_keys};
 pub use read_model::{Handler, SqliteReadModel};
 pub use rusqlite::Transaction;
+pub use sqlite_store::{Durability, FileConfig, Location};
 pub use store::SqliteStore;

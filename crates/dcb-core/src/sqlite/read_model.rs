@@ -6,13 +6,11 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use rusqlite::{Connection, OptionalExtension as _, Transaction, TransactionBehavior};
-use sqlite_store::{OpenedFile, is_busy};
+use sqlite_store::{Location, OpenedFile, is_busy, read_only_file};
 use tokio::task::spawn_blocking;
 
-use super::access::read_only;
-use super::config::{Config, Location};
+use super::config::Config;
 use super::error::{error, moved};
-use super::log::absolute;
 use super::session;
 use crate::text::{check, invalid};
 use crate::{
@@ -71,7 +69,7 @@ impl<H: Handler> SqliteReadModel<H> {
     /// Creates the read model `name`, whose tables and checkpoint are in the file of `config`. A
     /// name has 1 to 255 characters.
     ///
-    /// It uses only [`Config::location`], [`Config::durability`] and [`Config::read_timeout`], which
+    /// It uses only `location`, `durability` and `read_timeout`, which
     /// limits the wait for other writers of the file.
     ///
     /// # Errors
@@ -80,11 +78,11 @@ impl<H: Handler> SqliteReadModel<H> {
     /// [`Fault::Unreachable`] if the path is relative and the current directory does not exist. For a
     /// read model in memory, use [`SqliteReadModel::on_connection`].
     pub fn new(mut config: Config, name: impl Into<String>, handler: H) -> Result<Self, Error> {
-        match &mut config.location {
+        match &config.location {
             Location::File(path) if config.read_only => {
-                return Err(read_only(path, "it is configured only for reads"));
+                return Err(read_only_file(path, "it is configured only for reads").into());
             }
-            Location::File(path) if !path.as_os_str().is_empty() => *path = absolute(path)?,
+            Location::File(path) if !path.as_os_str().is_empty() => config.make_path_absolute()?,
             _ => return Err(invalid("location")(Problem::Empty)),
         }
         Self::with_state(config, name.into(), handler, None)

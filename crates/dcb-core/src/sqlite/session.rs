@@ -5,13 +5,16 @@ use std::time::{Duration, Instant};
 
 use group_commit::deadline_after;
 use rusqlite::{Connection, OpenFlags, Result};
-use sqlite_store::{Access, configure_log, configure_statements, is_busy};
+use sqlite_store::{
+    Access, Durability, Location, configure_log, configure_statements, fault, is_busy,
+    require_writable,
+};
 
-use super::access;
-use super::config::{Config, Durability, Location};
+use super::config::Config;
 use super::error::error;
 use super::statements;
-use crate::{Error, Fault, Reason};
+use crate::text::invalid;
+use crate::{Error, Fault, Problem, Reason};
 
 /// The page caches of a connection, in KiB.
 const WRITER_CACHE_KIB: i64 = 16 << 10;
@@ -28,36 +31,35 @@ const LONGEST_BUSY: Duration = Duration::from_millis(i32::MAX as u64);
 
 /// Opens the writer's connection and verifies its settings.
 pub(super) fn writer(config: &Config) -> Result<Connection, Error> {
-    try_writer(config).map_err(|failed| access::explain(config, failed))
+    try_writer(config).map_err(|failed| config.explain(failed).into())
 }
 
-fn try_writer(config: &Config) -> Result<Connection, Error> {
-    let connection = open(config, Access::Write, CREATE).map_err(|failed| error(&failed))?;
+fn try_writer(config: &Config) -> Result<Connection, Fault> {
+    let connection = open(config, Access::Write, CREATE).map_err(|failed| fault(&failed))?;
     // A log in memory has no write-ahead log and nothing to flush.
     let Location::File(path) = &config.location else {
         return Ok(connection);
     };
-    access::require_writable(&connection, path)?;
+    require_writable(&connection, path)?;
     let deadline = deadline(config.read_timeout);
     // The busy timeout does not cover this pragma, which can collide with another process that opens
     // the same new file.
     let mode: String = retry(deadline, || {
         connection.query_row("PRAGMA journal_mode = WAL", [], |row| row.get(0))
     })
-    .map_err(|failed| error(&failed))?;
+    .map_err(|failed| fault(&failed))?;
     // SQLite reports no error if it can't use WAL, for example without shared memory.
     if mode != "wal" {
         let reason = format!("the file does not support WAL, its journal mode is {mode}");
-        return Err(Fault::Unreachable(Reason::new(reason)).into());
+        return Err(Fault::Unreachable(Reason::new(reason)));
     }
-    prepare(&connection, config.durability).map_err(|failed| error(&failed))?;
+    prepare(&connection, config.durability).map_err(|failed| fault(&failed))?;
     // SQLite ignores unknown values silently, so read the setting back.
-    let synchronous = pragma(&connection, "synchronous").map_err(|failed| error(&failed))?;
+    let synchronous = pragma(&connection, "synchronous").map_err(|failed| fault(&failed))?;
     if synchronous != config.durability.number() {
         return Err(Fault::Unreachable(Reason::new(format!(
             "SQLite did not apply the flush setting, synchronous is {synchronous}"
-        )))
-        .into());
+        ))));
     }
     Ok(connection)
 }
@@ -68,6 +70,24 @@ fn prepare(connection: &Connection, durability: Durability) -> Result<()> {
     connection.pragma_update(None, "synchronous", durability.number())?;
     configure_log(connection, CHECKPOINT_PAGES)?;
     connection.pragma_update(None, "cache_size", -WRITER_CACHE_KIB)
+}
+
+/// Finds out how the file of a configuration can be opened for reads.
+pub(super) fn access_for_reads(config: &Config) -> Result<Access, Error> {
+    let Location::File(path) = &config.location else {
+        let reason = "a log in memory can't be opened only for reads".to_owned();
+        return Err(invalid("read_only")(Problem::Malformed { reason }));
+    };
+    Ok(Access::for_reads(path, |access| reader(config, access))?)
+}
+
+/// A connection that reads the log of a configuration, however it may be opened.
+pub(super) fn open_to_read(config: &Config) -> Result<Connection, Error> {
+    let access = match config.location {
+        Location::Memory => Access::Write,
+        Location::File(_) => access_for_reads(config)?,
+    };
+    reader(config, access).map_err(|failed| error(&failed))
 }
 
 /// Opens a connection for reads.

@@ -12,7 +12,7 @@ use tracing::instrument;
 
 use super::background::run;
 use super::blocking::BlockingSqliteStore;
-use super::committer::{Committer, queue_limits, submit_error};
+use super::committer::{Committer, submit_error};
 use super::config::Config;
 use super::pages::Pages;
 use super::request::Request;
@@ -33,7 +33,7 @@ pub struct SqliteStore {
 
 impl SqliteStore {
     /// Opens the log. Installs or upgrades the schema if necessary, and verifies it. Several processes
-    /// may open the same file at once. With [`Config::read_only`](Config#structfield.read_only) it only
+    /// may open the same file at once. With [`Config::read_only`](super::FileConfig::read_only) it only
     /// reads.
     ///
     /// # Errors
@@ -49,7 +49,7 @@ impl SqliteStore {
         let opened = in_background(open).await;
         let blocking = opened.unwrap_or(Err(Fault::Closed.into()))?;
         let log = &blocking.log;
-        let queue = Queue::new(Committer(Arc::clone(log)), queue_limits(&log.config));
+        let queue = Queue::new(Committer(Arc::clone(log)), log.config.queue_limits());
         Ok(Self {
             queue: Arc::new(queue),
             blocking,

@@ -9,10 +9,12 @@ use std::time::{Duration, Instant, SystemTime};
 
 use group_commit::CommitError;
 use rusqlite::{Connection, Result};
-use sqlite_store::{Delays, Failure, OpenedFile, failure, is_busy, leaves_commit_unknown};
+use sqlite_store::{
+    Delays, Failure, Location, OpenedFile, failure, is_busy, leaves_commit_unknown,
+};
 
 use super::admission::verdict;
-use super::config::{Config, Location};
+use super::config::Config;
 use super::counters::Counters;
 use super::error::{error, moved, timed_out};
 use super::indexing::{IndexingRun, move_slice};

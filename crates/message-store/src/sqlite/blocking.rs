@@ -59,7 +59,7 @@ pub(super) struct Shared {
 impl BlockingSqliteStore {
     /// Opens a store. Installs the schema if it is missing or older, and verifies that an installed
     /// one is unchanged. Several processes may open one file at once. With
-    /// [`Config::read_only`](Config#structfield.read_only) it only reads.
+    /// [`Config::read_only`](super::FileConfig::read_only) it only reads.
     ///
     /// # Errors
     /// [`Fault::Unreachable`] if the file can't be opened or rejects a setting;

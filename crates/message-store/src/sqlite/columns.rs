@@ -8,14 +8,13 @@ use std::ops::ControlFlow;
 
 use rusqlite::{Connection, Row};
 
-use super::access;
 use super::blocking::BlockingSqliteStore;
 use super::config::Config;
 use super::error::Failure;
 use super::request::correlation;
 use super::row::{number, text};
 use super::transaction::Transaction;
-use super::{payload, schema, statements};
+use super::{connection, payload, schema, statements};
 use crate::stream_name::category_of;
 use crate::{Error, GlobalPosition, Metrics};
 
@@ -87,7 +86,7 @@ pub fn check_columns(
     mut progress: impl FnMut(&ColumnCheck) -> ControlFlow<()>,
 ) -> Result<ColumnCheck, Error> {
     let config = config.clone().normalized()?;
-    let (_, connection) = access::open_to_read(&config)?;
+    let (_, connection) = connection::open_to_read(&config)?;
     schema::require_installed(&connection)?;
     let total = connection.query_row(statements::COUNT, [], |row| row.get::<_, i64>(0));
     let mut check = ColumnCheck {
@@ -118,7 +117,7 @@ pub fn check_columns(
 ///
 /// # Errors
 /// [`Fault::TimedOut`](crate::Fault) if another process holds the write lock for longer than
-/// [`Config::write_timeout`]; [`Fault::ReadOnlyFile`](crate::Fault); [`Fault::DiskFull`](crate::Fault);
+/// `write_timeout`; [`Fault::ReadOnlyFile`](crate::Fault); [`Fault::DiskFull`](crate::Fault);
 /// [`Fault::FileMoved`](crate::Fault); [`Error::OutcomeUnknown`] if the commit itself failed: call it
 /// again; [`Fault::SchemaChanged`](crate::Fault); [`Fault::Unreachable`](crate::Fault) or
 /// [`Fault::Refused`](crate::Fault) from SQLite.

@@ -6,12 +6,14 @@ use std::time::{Duration, Instant};
 
 use group_commit::deadline_after;
 use rusqlite::{Connection, OpenFlags};
-use sqlite_store::{Access, configure_log, configure_statements};
+use sqlite_store::{
+    Access, Durability, Location, configure_log, configure_statements, require_writable,
+};
 
-use super::access;
-use super::config::{Config, Durability, Location};
+use super::config::Config;
 use super::error::Failure;
 use super::schema;
+use crate::text::{invalid, malformed};
 use crate::{Error, Fault, Reason};
 
 /// Capacity of the statement cache. It exceeds the number of statements, so none is evicted.
@@ -45,9 +47,32 @@ pub(super) fn writer(
                 .into());
             }
             Ok(connection) => return Ok(connection),
-            Err(failed) => return Err(access::explain(config, failed.into())),
+            Err(failed) => {
+                return Err(match failed.into() {
+                    Error::Fault(failed) => config.explain(failed).into(),
+                    other => other,
+                });
+            }
         }
     }
+}
+
+/// A connection that only reads the store of a configuration, and how it was opened.
+pub(super) fn open_to_read(config: &Config) -> Result<(Access, Connection), Error> {
+    let Location::File(path) = &config.location else {
+        let reason = "a store in memory can't be opened only for reads";
+        return Err(invalid("read_only")(malformed(reason)));
+    };
+    let access = access_for_reads(config, path)?;
+    let connection = reader(config, path, access).map_err(Failure::from)?;
+    Ok((access, connection))
+}
+
+/// Finds out how a file can be opened for reads.
+pub(super) fn access_for_reads(config: &Config, path: &Path) -> Result<Access, Error> {
+    Ok(Access::for_reads(path, |access| {
+        reader(config, path, access)
+    })?)
 }
 
 /// Opens a read connection. With [`Access::Write`] it has write access only because the last connection
@@ -66,7 +91,7 @@ fn try_writer(config: &Config) -> Result<Connection, Failure> {
         Location::File(path) => {
             let writable = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE;
             let connection = Connection::open_with_flags(path, flags() | writable)?;
-            access::require_writable(&connection, path)?;
+            require_writable(&connection, path).map_err(Error::from)?;
             connection
         }
     };

@@ -15,7 +15,6 @@
 //! - `statements` contains the SQL; its tests check the query plans. `schema` installs and verifies
 //!   the files of `schema/message_store/sqlite`.
 
-mod access;
 mod apply;
 mod blocking;
 mod columns;
@@ -45,6 +44,7 @@ mod writer;
 
 pub use blocking::BlockingSqliteStore;
 pub use columns::{ColumnCheck, check_columns, rebuild_columns};
-pub use config::{Config, Durability, Location};
+pub use config::Config;
 pub use namespaces::SqliteNamespaces;
+pub use sqlite_store::{Durability, FileConfig, Location};
 pub use store::SqliteStore;

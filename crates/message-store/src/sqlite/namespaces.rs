@@ -6,12 +6,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::SystemTime;
 
 use rusqlite::{Connection, OptionalExtension, params};
-use sqlite_store::{Access, sync_folder};
+use sqlite_store::{Access, Location, sync_folder};
 use uuid::Uuid;
 
-use super::access;
 use super::blocking::BlockingSqliteStore;
-use super::config::{Config, Location};
+use super::config::Config;
 use super::connection;
 use super::error::Failure;
 use super::statements;
@@ -49,7 +48,7 @@ struct Shared {
 
 impl SqliteNamespaces {
     /// The namespaces in a folder, which is created if it is missing, except with
-    /// [`Config::read_only`](Config#structfield.read_only). `config` is the configuration of each store,
+    /// [`Config::read_only`](super::FileConfig::read_only). `config` is the configuration of each store,
     /// with the folder as its location. With [`Location::Memory`], namespaces are in memory and each one
     /// exists until its store is closed.
     ///
@@ -103,7 +102,7 @@ impl Shared {
     }
 
     fn create(&self, name: NamespaceName, attributes: Option<String>) -> Result<Namespace, Error> {
-        access::refuse_read_only(&self.config)?;
+        self.config.refuse_read_only()?;
         let namespace = Namespace {
             name,
             created_at: from_us(to_us(SystemTime::now())),
@@ -203,7 +202,7 @@ impl Shared {
 
     fn reader(&self, path: &Path) -> Result<Connection, Failure> {
         let access = if self.config.read_only {
-            access::for_reads(&self.config, path)?
+            connection::access_for_reads(&self.config, path)?
         } else {
             Access::Write
         };
@@ -211,7 +210,7 @@ impl Shared {
     }
 
     fn delete(&self, name: &NamespaceName) -> Result<u64, Error> {
-        access::refuse_read_only(&self.config)?;
+        self.config.refuse_read_only()?;
         let mut open = self.lock();
         // Opening it first checks that the file exists and is a message store.
         let store = self.open_locked(&mut open, name)?;
@@ -282,10 +281,9 @@ fn find_open<'o>(
 }
 
 fn with_path(config: &Config, path: PathBuf) -> Config {
-    Config {
-        location: Location::File(path),
-        ..config.clone()
-    }
+    let mut config = config.clone();
+    config.location = Location::File(path);
+    config
 }
 
 fn file_name(name: &NamespaceName) -> String {

@@ -4,11 +4,10 @@ use std::sync::Arc;
 
 use group_commit::{BlockingQueue, Queue};
 use rusqlite::Connection;
-use sqlite_store::{Access, OpenedFile};
+use sqlite_store::{Access, Location, OpenedFile};
 
-use super::access;
 use super::blocking::{BlockingSqliteStore, Shared};
-use super::config::{Config, Location};
+use super::config::Config;
 use super::counters::Counters;
 use super::error::Failure;
 use super::readers::Readers;
@@ -25,7 +24,7 @@ impl BlockingSqliteStore {
     ) -> Result<Self, Error> {
         let config = config.normalized()?;
         let (access, connection) = if config.read_only {
-            let (access, connection) = access::open_to_read(&config)?;
+            let (access, connection) = connection::open_to_read(&config)?;
             schema::require_installed(&connection)?;
             check(&connection)?;
             (access, None)

@@ -9,11 +9,12 @@ use std::time::{Duration, Instant, SystemTime};
 
 use group_commit::{Commit, CommitBlocking, CommitError, deadline_after};
 use rusqlite::Connection;
-use sqlite_store::{Delays, OpenedFile, commit_in_background, leaves_commit_unknown};
+use sqlite_store::{
+    Delays, OpenedFile, commit_in_background, leaves_commit_unknown, read_only_file,
+};
 use store_meter::QueueMeter;
 use tracing::debug_span;
 
-use super::access;
 use super::apply::apply;
 use super::counters::{Counters, Tally};
 use super::error::Failure;
@@ -73,7 +74,7 @@ impl Writer {
     fn no_connection(&self) -> Error {
         match &self.file {
             Some(file) if self.is_read_only => {
-                access::read_only(file.path(), "it was opened only for reads")
+                read_only_file(file.path(), "it was opened only for reads").into()
             }
             _ => Error::Fault(Fault::Closed),
         }
