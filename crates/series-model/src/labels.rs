@@ -89,7 +89,7 @@ impl PartialEq for LabelsRef<'_> {
 }
 
 impl Labels {
-    /// Maximum length of a name or value in bytes, even if [`Limits`](crate::Limits) allow more.
+    /// Maximum length of a name or value in bytes, even if the limits of a store allow more.
     pub const MAX_LENGTH: usize = 32 * 1024;
 
     /// Creates the labels of a series from the metric name and other labels, in any order. Labels
