@@ -168,8 +168,13 @@ impl Guard {
         };
         // The body comes before the slot, so that slow senders hold no slots.
         let (parts, body) = request.into_parts();
-        let body = tokio::time::timeout(self.body_limit, self.body(body));
-        let (body, _share) = body.await.map_err(|_| timed_out)??;
+        let (body, _share) = match body.is_end_stream() {
+            true => (body, None),
+            false => {
+                let body = tokio::time::timeout(self.body_limit, self.body(body));
+                body.await.map_err(|_| timed_out)??
+            }
+        };
         let _slot = match queued {
             true => Some(self.request_slot().await?),
             false => None,

@@ -2,9 +2,9 @@
 
 use std::time::{Duration, SystemTime};
 
-/// The longest time limit that SQLite and PostgreSQL accept, about 25 days. Configured limits are
-/// capped to it, which also keeps `Instant::now() + limit` from overflowing.
-#[cfg(any(feature = "postgres", feature = "sqlite"))]
+/// The longest time limit that SQLite accepts, about 25 days. Configured limits are capped to it, which
+/// also keeps `Instant::now() + limit` from overflowing.
+#[cfg(feature = "sqlite")]
 pub(crate) const LONGEST_WAIT: Duration = Duration::from_millis(i32::MAX as u64);
 
 /// Converts a time to microseconds, rounded down.

@@ -1,8 +1,9 @@
 use super::Db;
 #[cfg(feature = "wire")]
+use crate::LabelsRef;
 #[cfg(feature = "wire")]
 use crate::shard::shard_of;
-use crate::{Labels, LabelsRef, Matcher};
+use crate::{Labels, Matcher};
 
 /// Lists of series and labels.
 impl Db {
