@@ -72,7 +72,7 @@ pub(crate) async fn last_message<S: MessageStore + ?Sized>(
     }
 }
 
-/// What the messages of a stream tell about it.
+/// Facts about a stream that its messages tell.
 struct Summary {
     stream: StreamName,
     category: String,

@@ -14,7 +14,7 @@ pub struct Page {
     pub slug: &'static str,
     /// The targets whose rows it shows. Only a run with all of them renders it.
     pub targets: &'static [&'static str],
-    /// Its text, in Markdown. What stands in double braces is replaced by figures of the run; the
+    /// Its text, in Markdown. Figures of the run replace the expressions in double braces; the
     /// README lists what can stand there.
     pub text: &'static str,
     /// Its [published figures](Published), as JSON.

@@ -1,4 +1,4 @@
-//! What the store keeps for the reads of one server: its connections, the head seen last, and the short
+//! The state behind the reads of one server: its connections, the head seen last, and the short
 //! reads that wait for a connection.
 
 use std::hash::Hash;

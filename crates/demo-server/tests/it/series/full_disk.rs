@@ -47,7 +47,7 @@ fn each_write_on_a_full_disk_asks_the_sender_to_send_again() {
             while rest.write_all(&vec![0; size]).is_ok() {}
         }
         let mut refused = 0;
-        // What the last block of the log has room for is accepted.
+        // The last block of the log may have room for a few.
         while refused < 3 {
             let (status, answer) = server.send("POST", path, headers, body);
             match status {
