@@ -10,7 +10,6 @@ mod grafana;
 mod json;
 mod line_protocol;
 mod lists;
-mod memory;
 mod new_series;
 mod otlp;
 mod process;
