@@ -43,6 +43,7 @@ impl Process {
     }
 
     /// The memory in use, in bytes; on Linux.
+    #[allow(dead_code, reason = "only the target `memory` uses it")]
     pub(super) fn resident_bytes(&self) -> usize {
         self.status_bytes("VmRSS:")
     }
