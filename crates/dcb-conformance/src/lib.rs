@@ -14,6 +14,7 @@ mod held;
 pub mod history;
 mod idempotency;
 mod lanes;
+mod limits;
 mod order_of_checks;
 mod projection;
 mod query;
@@ -213,6 +214,10 @@ macro_rules! for_each_case {
                 turns_exclude_each_other
                 idle_store_has_no_lanes
                 random_decisions_agree_with_replayed_log
+            }
+            limits {
+                greatest_limits_of_writes_are_accepted
+                greatest_limits_of_reads_are_accepted
             }
             tracking {
                 source_without_tracking_has_no_position

@@ -1,5 +1,6 @@
 use std::time::Duration;
 
+use group_commit::deadline_after;
 use tokio::time::{Instant, timeout_at};
 use uuid::Uuid;
 
@@ -44,7 +45,7 @@ pub async fn append_until_known<S: EventStore>(
     limit: Duration,
 ) -> Result<Appended, Error> {
     let append = with_ids(append);
-    let deadline = Instant::now() + limit;
+    let deadline = deadline_after(Instant::now().into_std(), limit);
     let mut backoff = Backoff::default();
     let mut unknown = None;
     loop {
@@ -57,7 +58,7 @@ pub async fn append_until_known<S: EventStore>(
         if is_unknown {
             unknown = Some(error.clone());
         }
-        if !may_pass || timeout_at(deadline, backoff.pause()).await.is_err() {
+        if !may_pass || timeout_at(deadline.into(), backoff.pause()).await.is_err() {
             // A later try wrote nothing, but an earlier one may have.
             return Err(unknown.unwrap_or(error));
         }

@@ -3,6 +3,7 @@
 use std::future::Future;
 use std::time::{Duration, Instant};
 
+use group_commit::deadline_after;
 use tokio::time::sleep;
 
 use crate::lane::{Answer, Outcome, pause};
@@ -32,7 +33,7 @@ impl Attempts {
             max,
             limit,
             begun,
-            deadline: begun + limit,
+            deadline: deadline_after(begun, limit),
             conflict: None,
             metrics,
         }

@@ -203,6 +203,7 @@ macro_rules! for_each_case {
                 message_above_4_mebibytes_is_refused
                 write_above_10_000_messages_is_refused
                 write_above_64_mebibytes_is_refused
+                greatest_limits_of_calls_are_accepted
             }
             races {
                 one_of_concurrent_writers_wins_version

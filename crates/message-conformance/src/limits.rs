@@ -1,5 +1,11 @@
+use std::sync::Arc;
+use std::time::Duration;
+
 use conformance_suite::assert_refused;
-use message_store::{Error, Message, MessageStore, Problem, StreamWrite};
+use message_store::{
+    Category, CategoryRead, Error, GlobalPosition, ListStreams, Message, MessageRunner,
+    MessageStore, Problem, RunOptions, StreamWrite, SubscribeOptions, write_until_known,
+};
 
 use super::Subject;
 use super::fixture::{ANY, all, fill, message, messages, name, stream, write};
@@ -48,4 +54,34 @@ pub(super) async fn write_above_64_mebibytes_is_refused(store: &Subject<impl Mes
     let refused = store.write_batch(&name("a-1"), batch, ANY).await;
     assert_refused!(refused, Error::Invalid { field, .. } if field == "messages");
     assert!(all(&**store).await.is_empty());
+}
+
+/// A limit at its greatest value is no limit. [`Duration::MAX`] is longer than a clock can count.
+pub(super) async fn greatest_limits_of_calls_are_accepted(
+    store: &Subject<impl MessageStore + 'static>,
+) {
+    const NO_END: Duration = Duration::MAX;
+    let write = StreamWrite::new(name("a-1"), messages(1));
+    write_until_known(&**store, vec![write], NO_END)
+        .await
+        .unwrap();
+    let read = CategoryRead::new().batch_size(u64::MAX);
+    let read = store.get_category_messages(&Category::all(), read).await;
+    assert_eq!(read.unwrap().len(), 1);
+    let streams = ListStreams::new().limit(u64::MAX);
+    assert_eq!(store.list_streams(streams).await.unwrap().len(), 1);
+    let options = SubscribeOptions::new().poll_interval(NO_END);
+    let options = options.batch_size(u64::MAX);
+    let shared = Arc::clone(store);
+    let mut all = shared.subscribe_to_category(Category::all(), GlobalPosition::START, options);
+    all.next().await.unwrap();
+    let options = RunOptions::new()
+        .pauses(NO_END, NO_END)
+        .poll_interval(NO_END);
+    let options = options.batch_size(u64::MAX).max_tries(u32::MAX);
+    let handler = |_| async { Ok(()) };
+    let runner = MessageRunner::new(Arc::clone(store), "c", Category::all(), handler).unwrap();
+    let mut runner = runner.options(options.checkpoint_after(u64::MAX, NO_END));
+    runner.catch_up().await.unwrap();
+    assert_eq!(runner.progress().handled(), 1);
 }

@@ -1,5 +1,6 @@
 use std::time::Duration;
 
+use group_commit::deadline_after;
 use tokio::time::{Instant, sleep, timeout_at};
 use uuid::Uuid;
 
@@ -47,7 +48,7 @@ pub async fn write_until_known<S: MessageStore>(
     const FIRST_PAUSE: Duration = Duration::from_millis(20);
     const LONGEST_PAUSE: Duration = Duration::from_secs(2);
     give_ids(&mut writes);
-    let deadline = Instant::now() + limit;
+    let deadline = deadline_after(Instant::now().into_std(), limit);
     let mut pause = FIRST_PAUSE;
     let mut unknown = None;
     loop {
@@ -60,7 +61,7 @@ pub async fn write_until_known<S: MessageStore>(
         if is_unknown {
             unknown = Some(error.clone());
         }
-        if !may_pass || timeout_at(deadline, sleep(pause)).await.is_err() {
+        if !may_pass || timeout_at(deadline.into(), sleep(pause)).await.is_err() {
             // A later try wrote nothing, but an earlier one may have.
             return Err(unknown.unwrap_or(error));
         }

@@ -110,7 +110,7 @@ impl Waiting {
         self.pause = if announced {
             Self::SHORTEST
         } else {
-            (self.pause * 2).min(self.interval)
+            self.pause.saturating_mul(2).min(self.interval)
         };
     }
 }

@@ -1,6 +1,17 @@
 //! Helpers to build events and to read logs.
 
-use dcb_core::{AppendCondition, Event, EventStore, Position, Query, ReadOptions, SequencedEvent};
+use dcb_core::{
+    AppendCondition, Event, EventStore, Limits, Position, Query, ReadOptions, SequencedEvent,
+};
+
+/// Size limits that refuse nothing.
+pub(crate) const UNLIMITED: Limits = Limits {
+    max_events_per_append: usize::MAX,
+    max_event_bytes: usize::MAX,
+    max_append_bytes: usize::MAX,
+    max_conditions_per_append: usize::MAX,
+    max_condition_items: usize::MAX,
+};
 
 /// An event of this type with these tags.
 pub(crate) fn event(event_type: &str, tags: &[&str]) -> Event {

@@ -2,13 +2,14 @@
 
 use std::time::Duration;
 
-use conformance_suite::effort;
+use conformance_suite::{assert_greatest, effort};
 use message_store::postgres::Config;
 use message_store::{
     Error, ExpectedVersion, Fault, Message, MessageStore, Position, Problem, StreamWrite,
 };
 use uuid::Uuid;
 
+use crate::support::UNLIMITED;
 use crate::support::postgres::sql::Sql;
 use crate::support::postgres::{connect, fresh_store, message, stream_name, whole_stream, write};
 
@@ -282,11 +283,19 @@ async fn stats_count_both_write_queues() {
 
 /// `Duration::MAX` is longer than a clock can count, and longer than the server supports.
 #[tokio::test(flavor = "multi_thread")]
-async fn maximum_timeout_is_accepted() {
+async fn every_limit_may_have_its_greatest_value() {
     let (database, _) = fresh_store().await;
     let mut config = Config::new(database.url());
+    config.limits = UNLIMITED;
     config.write_timeout = Duration::MAX;
     config.read_timeout = Duration::MAX;
+    config.max_replica_lag = Duration::MAX;
+    config.max_batch_requests = usize::MAX;
+    config.max_batch_bytes = usize::MAX;
+    config.max_queued_requests = usize::MAX;
+    config.max_queued_bytes = usize::MAX;
+    config.read_connections = u32::MAX;
+    assert_greatest(&config);
     let store = connect(config).await;
     store
         .write_message(&stream_name("a-1"), message(0), ExpectedVersion::Any)

@@ -1,9 +1,11 @@
 use std::time::Duration;
 
+use conformance_suite::assert_greatest;
 use message_store::sqlite::{BlockingSqliteStore, Config, SqliteStore};
 use message_store::{Error, ExpectedVersion, Fault, MessageStore, Position};
 use rusqlite::Connection;
 
+use crate::support::UNLIMITED;
 use crate::support::sqlite::{all, message, open, stream_name};
 
 /// A store whose writes wait 50 ms for a lock.
@@ -101,11 +103,19 @@ async fn task_waiting_for_lock_does_not_block_thread() {
 
 /// `Duration::MAX` is longer than a clock can count, and longer than SQLite supports.
 #[tokio::test]
-async fn maximum_timeout_is_accepted() {
+async fn every_limit_may_have_its_greatest_value() {
     let folder = tempfile::tempdir().unwrap();
     let mut config = Config::file(folder.path().join("messages.sqlite"));
+    config.limits = UNLIMITED;
     config.write_timeout = Duration::MAX;
     config.read_timeout = Duration::MAX;
+    config.max_batch_requests = usize::MAX;
+    config.max_batch_bytes = usize::MAX;
+    config.max_queued_requests = usize::MAX;
+    config.max_queued_bytes = usize::MAX;
+    config.read_connections = u32::MAX;
+    config.cache_bytes = usize::MAX;
+    assert_greatest(&config);
     let store = SqliteStore::open(config).await.unwrap();
     let (blocking, stream) = (store.blocking(), stream_name("a-1"));
     blocking

@@ -9,13 +9,20 @@ pub(crate) mod sqlite;
 use std::time::Duration;
 
 use message_store::{
-    Category, CategoryRead, ExpectedVersion, Message, MessageStore, RecordedMessage, StreamName,
-    StreamRead,
+    Category, CategoryRead, ExpectedVersion, Limits, Message, MessageStore, RecordedMessage,
+    StreamName, StreamRead,
 };
 use tokio::time::{Instant, sleep};
 
 /// How long a test waits for an event before it fails.
 const WAIT_LIMIT: Duration = Duration::from_secs(60);
+
+/// Size limits that refuse nothing.
+pub(crate) const UNLIMITED: Limits = Limits {
+    max_messages_per_write: usize::MAX,
+    max_message_bytes: usize::MAX,
+    max_write_bytes: usize::MAX,
+};
 
 pub(crate) fn stream_name(name: &str) -> StreamName {
     StreamName::new(name).expect("the name is valid")

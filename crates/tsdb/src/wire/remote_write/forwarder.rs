@@ -3,6 +3,7 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
+use group_commit::deadline_after;
 use parking_lot::{Condvar, Mutex};
 
 use super::queue::Queue;
@@ -137,7 +138,7 @@ impl Forwarder {
         let Some(thread) = self.thread.take() else {
             return;
         };
-        self.shared.state.lock().stop_at = Some(deadline_after(timeout));
+        self.shared.state.lock().stop_at = Some(deadline_after(Instant::now(), timeout));
         self.shared.changed.notify_one();
         // An error means that the transport panicked. Its samples still count as queued.
         let _ = thread.join();
@@ -195,7 +196,8 @@ impl Shared {
                 self.changed.wait(&mut state);
                 continue;
             }
-            let due = *send_at.get_or_insert_with(|| deadline_after(self.options.max_delay));
+            let due = *send_at
+                .get_or_insert_with(|| deadline_after(Instant::now(), self.options.max_delay));
             if closing || state.queue.len() >= max || Instant::now() >= due {
                 return Some(state.queue.front(max));
             }
@@ -229,7 +231,7 @@ impl Shared {
 
     /// Waits, and returns whether to continue afterwards.
     fn pause(&self, state: &mut parking_lot::MutexGuard<'_, State>, pause: Duration) -> bool {
-        let until = deadline_after(pause);
+        let until = deadline_after(Instant::now(), pause);
         // `offer` notifies the same condition variable, so a wake-up alone means nothing.
         while Instant::now() < until && !state.must_stop() {
             let until = state.stop_at.map_or(until, |stop_at| until.min(stop_at));
@@ -249,14 +251,6 @@ impl Shared {
             }
         }
     }
-}
-
-/// The instant after this duration. If `Instant` can't represent it, the instant is about thirty
-/// years from now.
-fn deadline_after(pause: Duration) -> Instant {
-    const FAR: Duration = Duration::from_secs(1_000_000_000);
-    let now = Instant::now();
-    now.checked_add(pause).unwrap_or_else(|| now + FAR)
 }
 
 impl State {

@@ -3,6 +3,7 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
+use group_commit::deadline_after;
 use parking_lot::{Condvar, Mutex};
 
 use super::SendError;
@@ -159,9 +160,7 @@ impl LogForwarder {
         let Some(thread) = self.thread.take() else {
             return;
         };
-        // Far enough away for any caller.
-        let timeout = timeout.min(Duration::from_secs(1_000_000_000));
-        self.shared.state.lock().stop_at = Some(Instant::now() + timeout);
+        self.shared.state.lock().stop_at = Some(deadline_after(Instant::now(), timeout));
         self.shared.changed.notify_one();
         // An error means that the transport panicked. What it was sending stays in the log.
         let _ = thread.join();

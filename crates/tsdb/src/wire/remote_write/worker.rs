@@ -2,6 +2,8 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use group_commit::deadline_after;
+
 use super::log_forwarder::{LogForwardStats, LogForwarderOptions, Shared};
 use super::queue::by_series;
 use super::{SendError, Transport, encode};
@@ -102,10 +104,8 @@ impl<T: Transport> Worker<T> {
     }
 
     fn wait(&self, closes: bool) -> ControlFlow<()> {
-        match self
-            .shared
-            .pause(Instant::now() + self.options.poll, closes)
-        {
+        let next = deadline_after(Instant::now(), self.options.poll);
+        match self.shared.pause(next, closes) {
             true => ControlFlow::Continue(()),
             false => ControlFlow::Break(()),
         }

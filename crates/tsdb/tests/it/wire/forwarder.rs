@@ -231,12 +231,14 @@ fn request_waits_until_full() {
 }
 
 #[test]
-fn maximum_delay_never_expires() {
+fn greatest_limits_never_expire() {
     let server = Server::new([]);
     let patient = ForwarderOptions {
-        max_delay: Duration::MAX,
+        max_queued: usize::MAX,
         max_per_request: 5,
-        ..options()
+        max_delay: Duration::MAX,
+        min_backoff: Duration::MAX,
+        max_backoff: Duration::MAX,
     };
     let forwarder = Forwarder::start(server.clone(), patient).expect("a thread");
     forwarder

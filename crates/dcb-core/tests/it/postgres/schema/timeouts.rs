@@ -2,12 +2,13 @@
 
 use std::time::Duration;
 
+use conformance_suite::assert_greatest;
 use dcb_core::postgres::PostgresStore;
 use dcb_core::{Appended, Error, EventStore as _, Fault, Query, ReadOptions};
 use futures_util::future::join;
 use tokio::task::JoinHandle;
 
-use crate::support::events::{head, read, tag, tagged};
+use crate::support::events::{UNLIMITED, head, read, tag, tagged};
 use crate::support::postgres::sql::{LogLock, Sql};
 use crate::support::postgres::{connect, fresh_log};
 use crate::support::wait::{wait_for_queued, wait_until};
@@ -237,22 +238,34 @@ async fn read_without_a_free_connection_times_out() {
     store.close().await;
 }
 
-/// `Duration::MAX` must not overflow when it is added to a time.
+/// `Duration::MAX` is longer than a clock can count, and longer than the server supports.
 #[tokio::test(flavor = "multi_thread")]
-async fn calls_work_without_time_limits() {
+async fn every_limit_may_have_its_greatest_value() {
     let mut log = fresh_log().await;
+    log.limits = UNLIMITED;
     log.write_timeout = Duration::MAX;
     log.read_timeout = Duration::MAX;
-    log.read_connections = 1;
-    let store = connect(&log).await;
-    store.append(vec![tagged("a"); 3]).await.unwrap();
-    assert_eq!(head(&store).await, 3);
-    let query = tag("a");
-    let reads = (0..20).map(|_| read(&store, &query));
-    for events in futures_util::future::join_all(reads).await {
-        assert_eq!(events.len(), 3);
+    log.max_replica_lag = Duration::MAX;
+    log.max_batch_requests = usize::MAX;
+    log.max_batch_bytes = usize::MAX;
+    log.max_queued_requests = usize::MAX;
+    log.max_queued_bytes = usize::MAX;
+    log.read_connections = u32::MAX;
+    log.max_concurrent_projections = usize::MAX;
+    assert_greatest(&log);
+    let mut few = log.clone();
+    few.read_connections = 1;
+    for config in [&log, &few] {
+        let store = connect(config).await;
+        store.append(vec![tagged("a"); 3]).await.unwrap();
+        assert_eq!(head(&store).await, 3);
+        let query = tag("a");
+        let reads = (0..20).map(|_| read(&store, &query));
+        for events in futures_util::future::join_all(reads).await {
+            assert_eq!(events.len(), 3);
+        }
+        store.health().await.unwrap();
+        store.clear().await.unwrap();
+        store.close().await;
     }
-    store.health().await.unwrap();
-    store.clear().await.unwrap();
-    store.close().await;
 }

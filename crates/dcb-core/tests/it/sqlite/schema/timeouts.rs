@@ -2,10 +2,11 @@
 
 use std::time::Duration;
 
-use dcb_core::{Append, Error, EventStore as _, Fault};
+use conformance_suite::assert_greatest;
+use dcb_core::{Append, Error, EventStore as _, Fault, Projector};
 
 use crate::support::backend::begin;
-use crate::support::events::{head, read, tag, tagged};
+use crate::support::events::{UNLIMITED, head, read, tag, tagged};
 use crate::support::sqlite::files::LogLock;
 use crate::support::sqlite::{connect, fresh_log};
 use crate::support::wait::wait_until;
@@ -141,17 +142,30 @@ async fn dropped_append_is_withdrawn_or_committed() {
     store.close().await;
 }
 
+/// `Duration::MAX` is longer than a clock can count, and longer than SQLite supports.
 #[tokio::test(flavor = "multi_thread")]
-async fn calls_work_without_time_limits() {
+async fn every_limit_may_have_its_greatest_value() {
     let mut log = fresh_log().await;
+    log.limits = UNLIMITED;
     log.write_timeout = Duration::MAX;
     log.read_timeout = Duration::MAX;
+    log.max_batch_requests = usize::MAX;
+    log.max_batch_bytes = usize::MAX;
+    log.max_queued_requests = usize::MAX;
+    log.max_queued_bytes = usize::MAX;
+    log.read_connections = u32::MAX;
+    log.keys_in_memory = usize::MAX;
+    log.max_concurrent_projections = usize::MAX;
+    assert_greatest(&*log);
     let store = connect(&log).await;
     store.append(tagged("a")).await.unwrap();
     let blocking = store.blocking().clone();
     let appended = tokio::task::spawn_blocking(move || blocking.append(tagged("a")));
     assert_eq!(appended.await.unwrap().unwrap().first().get(), 2);
     assert_eq!(read(&store, &tag("a")).await.len(), 2);
+    let counter = Projector::counter(tag("a"));
+    assert_eq!(store.project(&counter).await.unwrap().state, 2);
+    store.health().await.unwrap();
     store.clear().await.unwrap();
     assert_eq!(head(&store).await, 0);
     store.close().await;

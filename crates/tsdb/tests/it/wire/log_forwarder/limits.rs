@@ -88,3 +88,23 @@ fn receiver_that_rejects_everything_gets_a_bounded_number_of_requests() {
     assert_eq!((stats.sent, stats.rejected), (0, 1000));
     assert!(receiver.requests() <= 129, "{}", receiver.requests());
 }
+
+/// `Duration::MAX` is longer than a clock can count.
+#[test]
+fn every_limit_may_have_its_greatest_value() {
+    let (db, tail) = LogTail::in_memory(DbOptions::default()).expect("opens");
+    append(&db, 0..50);
+    let receiver = Receiver::new();
+    let options = LogForwarderOptions {
+        max_per_request: usize::MAX,
+        max_unsent_bytes: u64::MAX,
+        max_age: Duration::MAX,
+        poll: Duration::MAX,
+        min_backoff: Duration::MAX,
+        max_backoff: Duration::MAX,
+    };
+    let forwarder = forward(tail, &receiver, options);
+    wait_until("the samples are sent", || forwarder.stats().sent == 100);
+    append(&db, 50..60);
+    assert_eq!(forwarder.close(Duration::MAX).sent, 120);
+}
