@@ -40,7 +40,7 @@ pub use pool::{Lease, Limits, Pool, Process};
 pub use readers::Readers;
 pub use replicas::{Replica, Replicas, Watching};
 pub use routed::{Progress, Reads, Routed, answer};
-pub use schema::{Design, Schema, SchemaError, require_utf8};
+pub use schema::{Design, Schema, SchemaError, explain_denial, require_utf8};
 pub use server::{BEGIN, Server, Session, deadline_after, send_before};
 pub use statement::{Bound, execute, in_time, rows};
 pub use store_error::StoreError;

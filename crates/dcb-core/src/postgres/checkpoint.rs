@@ -1,7 +1,9 @@
 //! The checkpoint of a kept projection, stored in the database of the projection's tables.
+//!
+//! The table belongs to the log's schema. In another database than the log's, that schema is installed
+//! too, and its other tables stay empty.
 
-use futures_util::TryFutureExt as _;
-use postgres_store::{Hosts, Schema, connect, in_task};
+use postgres_store::{BEGIN, Hosts, Schema, SchemaError, connect, in_task};
 use sqlx::postgres::PgConnection;
 use sqlx::{AssertSqlSafe, Connection as _};
 
@@ -10,10 +12,6 @@ use super::error::error;
 use super::schema::schema;
 use crate::text::{check, invalid};
 use crate::{Bookmark, Error, Position};
-
-const TABLE: &str = include_str!("../../schema/postgres/tables/checkpoint.sql");
-/// For a table of an older version.
-const UPGRADE: &str = "ALTER TABLE dcb.checkpoint ADD COLUMN IF NOT EXISTS bookmark text;";
 
 /// The checkpoint row of one projection.
 #[derive(Clone)]
@@ -41,17 +39,21 @@ impl Checkpoint {
         &self.name
     }
 
-    /// Opens a connection, and creates the table and the row if they are missing.
+    /// Opens a connection. Installs the schema if it has no such table, and inserts the row if it is
+    /// missing.
     pub(super) async fn connect(&self) -> Result<PgConnection, Error> {
         // In a task, because the installation locks out other installers.
         let checkpoint = self.clone();
-        let connecting = async move { checkpoint.try_connect().await };
-        in_task(connecting.map_err(|failed| error(&failed))).await
+        let connecting = async move {
+            let connected = checkpoint.try_connect().await;
+            connected.map_err(|failed| checkpoint.schema.fault(failed).into())
+        };
+        in_task(connecting).await
     }
 
-    async fn try_connect(&self) -> Result<PgConnection, sqlx::Error> {
+    async fn try_connect(&self) -> Result<PgConnection, SchemaError> {
         let mut connection = connect(&self.hosts).await?;
-        let mut transaction = connection.begin().await?;
+        let mut transaction = connection.begin_with(BEGIN).await?;
         // Usually the table is up to date, and the connection need not wait for the installers' lock.
         let known = self.sql(
             "SELECT EXISTS (SELECT FROM pg_catalog.pg_attribute \
@@ -62,7 +64,7 @@ impl Checkpoint {
             .fetch_one(&mut *transaction)
             .await?;
         if !known {
-            self.install(&mut transaction).await?;
+            self.schema.ensure(&mut transaction).await?;
         }
         sqlx::query(self.sql(
             "INSERT INTO dcb.checkpoint (name, position) VALUES ($1, 0) ON CONFLICT DO NOTHING",
@@ -73,18 +75,6 @@ impl Checkpoint {
         .await?;
         transaction.commit().await?;
         Ok(connection)
-    }
-
-    /// Creates the table, or adds the column that older versions did not have. A lock serializes
-    /// concurrent callers.
-    async fn install(&self, transaction: &mut PgConnection) -> Result<(), sqlx::Error> {
-        self.schema.lock(transaction).await?;
-        let sql = format!(
-            "CREATE SCHEMA IF NOT EXISTS {};{TABLE}{UPGRADE}",
-            self.schema.quoted()
-        );
-        sqlx::raw_sql(self.sql(&sql)).execute(transaction).await?;
-        Ok(())
     }
 
     /// Reads the checkpoint, in a separate transaction.

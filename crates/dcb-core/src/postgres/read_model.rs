@@ -45,8 +45,8 @@ pub trait Handler: Send {
 
 /// A [`ReadModel`] whose tables are in PostgreSQL, in the log's database or another.
 ///
-/// The checkpoint is a row of the table `checkpoint` in the schema of the configuration, created if
-/// missing. Behind a pooler in transaction mode ([`Config::transaction_pooling`]) a handler must
+/// The checkpoint is a row of the table `checkpoint` in the schema of the configuration. The first use
+/// installs this schema if it is missing, as [`install_schema`](super::install_schema) does. Behind a pooler in transaction mode ([`Config::transaction_pooling`]) a handler must
 /// not use named prepared statements either. A batch costs three round trips in addition to the
 /// handler's, and one commit.
 ///

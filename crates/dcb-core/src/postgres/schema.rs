@@ -38,7 +38,10 @@ static DESIGN: Design = Design {
             include_str!("../../schema/postgres/functions/refusals.sql"),
             include_str!("../../schema/postgres/functions/append.sql"),
         ],
+        &[include_str!("../../schema/postgres/tables/checkpoint.sql")],
     ],
+    rights: "a role that runs the store needs USAGE on the schema, and SELECT, INSERT, UPDATE and \
+             DELETE on its tables",
 };
 
 /// The schema with this name. 1 to 63 letters, digits and underscores, without a digit or `pg_` at
@@ -57,8 +60,7 @@ pub(super) fn schema(name: &str) -> Result<Schema, Error> {
 /// it where the store's role may not create objects. [`PostgresStore::connect`] finds a schema made
 /// from it installed. Run it in one transaction, in a database that has no such schema.
 ///
-/// A role that runs a store then needs USAGE on the schema, and SELECT, INSERT, UPDATE and DELETE
-/// on its tables. The role or an administrator creates the tables for kept projections.
+/// The README has the rights that a role needs to run a store on it.
 ///
 /// ```
 /// let sql = dcb_core::postgres::schema_sql("dcb")?;
@@ -129,7 +131,7 @@ pub(super) async fn ensure(config: &Config, schema: &Schema) -> Result<(), Error
 }
 
 fn schema_error(schema: &Schema, failed: SchemaError) -> Error {
-    failed.fault(schema.name()).into()
+    schema.fault(failed).into()
 }
 
 /// Checks that the server computes the same keys as this library. A big-endian server does not.

@@ -42,6 +42,7 @@ const RIGHTS: &str = "
 -- GRANT SELECT ON message_store.migration TO app;
 -- GRANT SELECT, INSERT, UPDATE, DELETE ON message_store.checkpoint TO app;
 -- GRANT DELETE ON message_store.messages TO app;
+-- GRANT UPDATE ON SEQUENCE message_store.messages_global_position_seq TO app;
 -- GRANT USAGE ON SCHEMA dcb, message_store_namespaces TO app;
 -- GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA dcb, message_store_namespaces TO app;
 ";

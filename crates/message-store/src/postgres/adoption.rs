@@ -12,7 +12,7 @@
 
 use std::time::Duration;
 
-use postgres_store::{BEGIN, Schema};
+use postgres_store::{BEGIN, Schema, explain_denial};
 use sqlx::postgres::PgConnection;
 use sqlx::{AssertSqlSafe, Connection as _};
 use tokio::time::{Instant, sleep};
@@ -20,7 +20,6 @@ use tokio::time::{Instant, sleep};
 use super::design::files;
 use super::error::error;
 use super::execute::execute;
-use super::interface_role::explain_denial;
 use crate::{Error, Fault};
 
 macro_rules! adoption {
@@ -81,7 +80,10 @@ pub(super) async fn adopt(
         "adopting Message DB's tables; builds the indexes messages_stream and messages_category"
     );
     let adopted = replace_objects(transaction, schema, limit).await;
-    adopted.map_err(|failed| explain_denial(timed_out(failed, limit), OWNER))?;
+    adopted.map_err(|failed| match timed_out(failed, limit) {
+        Error::Fault(fault) => explain_denial(fault, OWNER).into(),
+        failed => failed,
+    })?;
     check_forms(transaction, schema).await
 }
 

@@ -67,6 +67,9 @@ static DESIGN: Design = Design {
             "functions/head_bookmark",
         ],
     ],
+    rights: "a role that runs the store must be a member of the role message_store, or have its rights on \
+             another schema, and have SELECT on message_store.migration and SELECT, INSERT, UPDATE and \
+             DELETE on message_store.checkpoint; retention needs DELETE on message_store.messages",
 };
 
 /// The files of the first version, in the order of their installation.

@@ -1,22 +1,16 @@
 //! The role that clients of Message DB log in as.
 
-use postgres_store::{INSUFFICIENT_PRIVILEGE, Schema};
+use postgres_store::Schema;
 use sqlx::postgres::PgConnection;
 use sqlx::{AssertSqlSafe, Connection as _};
 
 use super::error::error;
 use super::execute::execute;
-use crate::{Error, Fault, Reason};
+use crate::{Error, Fault};
 
 /// Creates the role if it is missing, and grants it its rights.
 pub(super) const PRIVILEGES: &str =
     include_str!("../../schema/postgres/privileges/message_store.sql");
-
-/// What a role needs to run a store, for errors. Clients of Message DB need less, so their role does
-/// not have it.
-const RUN_TIME_RIGHTS: &str = "a role that runs the store must be a member of message_store, and \
-    have SELECT on message_store.migration and SELECT, INSERT, UPDATE and DELETE on \
-    message_store.checkpoint; retention needs DELETE on message_store.messages";
 
 /// The rights of the role that an older installation, a dump without roles or an administrator may
 /// lack.
@@ -67,20 +61,4 @@ pub(super) async fn ensure(transaction: &mut PgConnection, schema: &Schema) -> R
         );
     }
     Ok(())
-}
-
-/// Adds the rights that a role needs to an error of a role without them.
-pub(super) fn name_rights(failed: Error) -> Error {
-    explain_denial(failed, RUN_TIME_RIGHTS)
-}
-
-/// Adds what a role needs to the error of one that lacks a right.
-pub(super) fn explain_denial(failed: Error, needs: &str) -> Error {
-    match failed {
-        Error::Fault(Fault::Refused(denied)) if denied.code() == Some(INSUFFICIENT_PRIVILEGE) => {
-            let needs = Reason::new(format!("{}; {needs}", denied.message()));
-            Fault::Refused(needs.with_code(INSUFFICIENT_PRIVILEGE)).into()
-        }
-        failed => failed,
-    }
 }

@@ -31,8 +31,7 @@ pub(super) async fn ensure(
         }
         adoption::adopt(transaction, schema, config.write_timeout).await?;
     }
-    let ensured = ensure_ours(transaction, schema).await;
-    ensured.map_err(interface_role::name_rights)?;
+    ensure_ours(transaction, schema).await?;
     sequence::ensure_ahead(transaction, schema, config.write_timeout).await
 }
 
@@ -47,12 +46,6 @@ async fn ensure_ours(transaction: &mut PgConnection, schema: &Schema) -> Result<
         interface_role::ensure(transaction, schema).await?;
     }
     Ok(())
-}
-
-/// Fails unless the database's encoding is UTF8.
-pub(super) async fn require_utf8(transaction: &mut PgConnection) -> Result<(), Error> {
-    let checked = postgres_store::require_utf8(transaction).await;
-    checked.map_err(|failed| failed.fault("").into())
 }
 
 /// Compares the schema with a fresh installation, within the caller's READ COMMITTED transaction.
@@ -82,5 +75,5 @@ pub(super) fn script(schema: &Schema) -> String {
 }
 
 fn schema_error(schema: &Schema, failed: SchemaError) -> Error {
-    failed.fault(schema.name()).into()
+    schema.fault(failed).into()
 }

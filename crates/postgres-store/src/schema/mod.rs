@@ -7,6 +7,7 @@
 //!
 //! Each statement runs once per connection, so none is prepared under a name.
 
+mod denial;
 mod objects;
 
 use sqlx::postgres::PgConnection;
@@ -15,6 +16,7 @@ use store_fault::{Fault, Reason};
 
 use crate::failure::fault;
 
+pub use self::denial::explain_denial;
 use self::objects::{Object, differences, invalid_indexes, print};
 
 /// Settings that change how the server prints objects, or how it parses a fresh installation. A
@@ -46,6 +48,8 @@ pub struct Design {
     /// The texts of each version's files. The first creates the table `migration`. A schema has
     /// version n once the first n have run. A released version stays as it is; a new one follows.
     pub versions: &'static [&'static [&'static str]],
+    /// The rights of a role that uses the installed schema, for the error of one that lacks some.
+    pub rights: &'static str,
 }
 
 impl Design {
@@ -70,9 +74,15 @@ impl Design {
 pub enum SchemaError {
     /// A statement failed.
     Failed(sqlx::Error),
-    /// The encoding of the database is not UTF8, so it can't hold every text. The message says so, and
-    /// what to do.
-    Encoding(String),
+    /// A step of the installation failed.
+    NotInstalled {
+        /// The statement, or the version that was being installed.
+        step: String,
+        /// The driver's error.
+        failed: sqlx::Error,
+    },
+    /// The database can't hold a store.
+    Unsuitable(Fault),
     /// A line for each object that is missing or differs from a fresh installation.
     Differs(Vec<String>),
     /// A newer version of the library installed the schema.
@@ -82,22 +92,6 @@ pub enum SchemaError {
         /// The newest version of the design.
         supported: i32,
     },
-}
-
-impl SchemaError {
-    /// The fault of the schema with this name.
-    pub fn fault(self, schema: &str) -> Fault {
-        match self {
-            Self::Failed(failed) => fault(&failed),
-            Self::Encoding(message) => Fault::Refused(Reason::new(message)),
-            Self::Differs(differences) => Fault::schema_changed(schema, differences),
-            Self::TooNew { found, supported } => Fault::SchemaTooNew {
-                schema: schema.into(),
-                found,
-                supported,
-            },
-        }
-    }
 }
 
 /// The state of an installation. The default is the state before it.
@@ -168,6 +162,28 @@ impl Schema {
         self.design.place(sql, &self.quoted())
     }
 
+    /// The fault for an error of this schema. One about a missing right names the rights.
+    pub fn fault(&self, error: SchemaError) -> Fault {
+        match error {
+            SchemaError::Failed(failed) => self.explain(fault(&failed)),
+            SchemaError::NotInstalled { step, failed } => {
+                denial::explain_step(&step, fault(&failed))
+            }
+            SchemaError::Unsuitable(fault) => fault,
+            SchemaError::Differs(differences) => Fault::schema_changed(&self.name, differences),
+            SchemaError::TooNew { found, supported } => Fault::SchemaTooNew {
+                schema: self.name.clone(),
+                found,
+                supported,
+            },
+        }
+    }
+
+    /// Names the rights that a role needs to use the schema, if the fault is that it lacks one.
+    pub fn explain(&self, failed: Fault) -> Fault {
+        explain_denial(failed, &self.design.place(self.design.rights, &self.name))
+    }
+
     /// Locks out other installers of this schema until the transaction ends.
     ///
     /// # Errors
@@ -189,7 +205,8 @@ impl Schema {
     /// # Errors
     /// [`SchemaError`].
     pub async fn ensure(&self, transaction: &mut PgConnection) -> Result<bool, SchemaError> {
-        require_utf8(transaction).await?;
+        let suitable = require_utf8(transaction).await;
+        suitable.map_err(SchemaError::Unsuitable)?;
         self.print_without_schema(transaction).await?;
         let supported = self.design.newest();
         let installed = self.installed(transaction).await?;
@@ -319,17 +336,18 @@ impl Schema {
     }
 
     /// Installs the versions after `found`.
-    async fn migrate(&self, transaction: &mut PgConnection, found: i32) -> Result<(), sqlx::Error> {
-        if found == self.design.newest() {
+    async fn migrate(&self, transaction: &mut PgConnection, found: i32) -> Result<(), SchemaError> {
+        let newest = self.design.newest();
+        if found == newest {
             return Ok(());
         }
         if found == 0 {
-            run(transaction, self.create()).await?;
+            step(transaction, self.create(), self.create()).await?;
         }
-        run(transaction, self.qualify(&self.design.sql_after(found))).await?;
-        let missing = found + 1..=self.design.newest();
-        let versions = missing.map(|version| self.version_row(version));
-        run(transaction, versions.collect()).await
+        let missing = (found + 1..=newest).map(|version| self.version_row(version));
+        let sql = self.qualify(&self.design.sql_after(found)) + &missing.collect::<String>();
+        let name = format!("schema {} can't be brought to version {newest}", self.name);
+        step(transaction, name, sql).await
     }
 
     /// Records the digest of the schema. A role that may not do so compares again the next time.
@@ -391,21 +409,32 @@ impl Schema {
     }
 }
 
-/// Checks the encoding of the database.
+/// Checks the encoding of the database. One that is not UTF8 can't hold every text.
 ///
 /// # Errors
-/// [`SchemaError::Encoding`], or [`SchemaError::Failed`] with the driver's error.
-pub async fn require_utf8(transaction: &mut PgConnection) -> Result<(), SchemaError> {
+/// [`Fault::Refused`], which says what to do, or the fault of the statement.
+pub async fn require_utf8(transaction: &mut PgConnection) -> Result<(), Fault> {
     let encoding: String = sqlx::query_scalar("SELECT current_setting('server_encoding')")
         .persistent(false)
         .fetch_one(transaction)
-        .await?;
+        .await
+        .map_err(|failed| fault(&failed))?;
     match encoding.as_str() {
         "UTF8" => Ok(()),
-        _ => Err(SchemaError::Encoding(format!(
+        _ => Err(Fault::Refused(Reason::new(format!(
             "its encoding is {encoding}, and a store needs a database created with ENCODING 'UTF8'"
-        ))),
+        )))),
     }
+}
+
+/// Runs a step of an installation. `name` is for the error.
+async fn step(
+    transaction: &mut PgConnection,
+    name: String,
+    sql: String,
+) -> Result<(), SchemaError> {
+    let done = run(transaction, sql).await;
+    done.map_err(|failed| SchemaError::NotInstalled { step: name, failed })
 }
 
 async fn run(transaction: &mut PgConnection, sql: String) -> Result<(), sqlx::Error> {

@@ -13,6 +13,7 @@ mod plans;
 mod pooled;
 mod races;
 mod replica;
+mod roles;
 mod schema;
 mod streams;
 mod subscription;

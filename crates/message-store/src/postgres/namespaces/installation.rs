@@ -1,6 +1,6 @@
 //! Installing and checking the table and the schemas of namespaces.
 
-use postgres_store::{BEGIN, Schema};
+use postgres_store::{BEGIN, Schema, require_utf8};
 use sqlx::Connection as _;
 
 use super::table::{INTERFACE, SELECT, TABLE, namespace, schema_for, table_exists};
@@ -8,7 +8,7 @@ use super::{PostgresNamespaces, Shared};
 use crate::postgres::config::Config;
 use crate::postgres::error::error;
 use crate::postgres::execute::execute;
-use crate::postgres::{installation, schema};
+use crate::postgres::installation;
 use crate::{Error, Fault, NamespaceName, Namespaces as _};
 
 impl Shared {
@@ -20,7 +20,7 @@ impl Shared {
             .begin_with(BEGIN)
             .await
             .map_err(|failed| error(&failed))?;
-        schema::require_utf8(&mut transaction).await?;
+        require_utf8(&mut transaction).await?;
         execute(&mut transaction, LOCK.to_owned()).await?;
         if !table_exists(&mut transaction).await? {
             execute(&mut transaction, PostgresNamespaces::table_sql()).await?;

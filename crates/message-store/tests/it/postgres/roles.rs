@@ -1,13 +1,19 @@
 //! The roles that run a store, and the role of Message DB's clients.
 
+use std::time::SystemTime;
+
 use local_postgres::{Durability, Options};
-use message_store::postgres::{Config, PostgresStore, check_schema};
-use message_store::{Category, CategoryRead, Error, Fault, GlobalPosition, MessageStore, Position};
+use message_store::ndjson::import;
+use message_store::postgres::{Config, PostgresNamespaces, PostgresStore, check_schema};
+use message_store::{
+    Category, CategoryRead, Error, Fault, GlobalPosition, MessageStore, NamespaceName,
+    Namespaces as _, Position,
+};
 
 use crate::support::postgres::sql::Sql;
 use crate::support::postgres::{
-    connect, create_run_time_login, fresh_store, separate_server, stream_name, url_as,
-    whole_category, whole_stream, write,
+    connect, create_run_time_login, fresh_database, fresh_store, readme_grants, separate_server,
+    stream_name, url_as, wait_until, whole_category, whole_stream, write,
 };
 
 /// A new login with these options, and a URL that uses it.
@@ -47,10 +53,61 @@ async fn login_that_may_create_nothing_runs_a_store() {
         store.close().await;
     }
     let store = connect(Config::new(&url)).await;
+    let mut heard = store.notifications();
     let name = stream_name("a-1");
     let kept = Position::new(1);
     assert_eq!(store.truncate_stream(&name, kept).await.unwrap(), 1);
+    let all = Category::all();
+    let expired = store.expire_messages(&all, SystemTime::now()).await;
+    assert_eq!(expired.unwrap(), 1);
+    let listening = async || {
+        store
+            .stats()
+            .listener
+            .is_some_and(|one| one.lost_since.is_none())
+    };
+    wait_until("the store listens", listening).await;
+    let moved = import(&store, moved_line("b-1", 9).as_bytes(), |_| ()).await;
+    assert_eq!(moved.unwrap().stored, 1);
+    heard.changed().await;
+    store.health().await.unwrap();
+    check_schema(&Config::new(&url)).await.unwrap();
     store.close().await;
+    sql.run(&format!("DROP OWNED BY {app}; DROP ROLE {app}"))
+        .await;
+}
+
+/// A line of an export.
+fn moved_line(stream: &str, global_position: u64) -> String {
+    format!(
+        "{{\"id\":\"00000000-0000-4000-8000-000000000001\",\"stream\":\"{stream}\",\"type\":\"Moved\",\
+          \"pos\":0,\"gpos\":{global_position},\"data\":1,\"time\":\"2026-11-21T03:49:42Z\"}}"
+    )
+}
+
+#[tokio::test]
+async fn login_with_the_rights_of_the_readme_makes_and_drops_namespaces() {
+    let database = fresh_database().await;
+    PostgresNamespaces::install_schemas(Config::new(database.url()))
+        .await
+        .unwrap();
+    let app = format!("app_{}", database.name());
+    let url = login(database.url(), &app, "").await;
+    let mut sql = Sql::connect(database.url()).await;
+    sql.run(&readme_grants(&database, &app, 1)).await;
+    let namespaces = PostgresNamespaces::connect(Config::new(url)).await.unwrap();
+    let name = NamespaceName::new("tenant").unwrap();
+    namespaces.create(&name, None).await.unwrap();
+    let store = namespaces.open(&name).await.unwrap();
+    write(&store, "a-1", 1).await;
+    write(&store, "a-1", 2).await;
+    let kept = Position::new(1);
+    let truncated = store.truncate_stream(&stream_name("a-1"), kept).await;
+    assert_eq!(truncated.unwrap(), 1);
+    assert_eq!(whole_category(&store, "a").await.len(), 1);
+    assert_eq!(namespaces.list().await.unwrap().len(), 1);
+    assert_eq!(namespaces.delete(&name).await.unwrap(), 1);
+    namespaces.close().await;
     sql.run(&format!("DROP OWNED BY {app}; DROP ROLE {app}"))
         .await;
 }

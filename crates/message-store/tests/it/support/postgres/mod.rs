@@ -63,12 +63,23 @@ pub(crate) fn url_as(url: &str, user: &str) -> String {
 /// name. The grants are those of the README.
 pub(crate) async fn create_run_time_login(database: &Database) -> String {
     let app = format!("app_{}", database.name());
-    let grants = include_str!("../../../../README.md")
-        .split_once("```sql\n")
-        .and_then(|(_, rest)| rest.split_once("```"))
-        .map(|(grants, _)| grants.replace(" app;", &format!(" {app};")));
     let mut sql = sql::Sql::connect(database.url()).await;
     sql.run(&format!("CREATE ROLE {app} LOGIN")).await;
-    sql.run(&grants.expect("the README has the grants")).await;
+    sql.run(&readme_grants(database, &app, 0)).await;
     app
+}
+
+/// The statements of the README's first or second block of grants, for this login.
+pub(crate) fn readme_grants(database: &Database, app: &str, block: usize) -> String {
+    let mut blocks = include_str!("../../../../README.md")
+        .split("```sql\n")
+        .skip(1);
+    let block = blocks.nth(block).and_then(|rest| rest.split("```").next());
+    block
+        .expect("the README has the grants")
+        .replace(" app;", &format!(" {app};"))
+        .replace(
+            "DATABASE messages",
+            &format!("DATABASE {}", database.name()),
+        )
 }
