@@ -44,7 +44,7 @@ fn insecure(settings: &Settings) -> Vec<&'static str> {
             "a token of --token or --admin-token can be guessed: use at least 16 random characters",
         ),
         (
-            settings.may_clean_up(),
+            settings.of_events().cleanup_refused.is_none(),
             "POST /dcb/cleanup deletes all events",
         ),
         (

@@ -3,15 +3,15 @@ use std::sync::Arc;
 
 use axum::extract::FromRef;
 
+use store_http::Service;
+use store_http::messages::OpenNamespaces;
+use store_http::series::Engine;
+
 use crate::announce;
-use crate::auth::Tokens;
+use crate::auth::{Tokens, check_token_of_default};
 use crate::forward;
-use crate::guard::Guard;
 use crate::health::Health;
-use crate::namespaces::{OpenNamespaces, check_token_of_default};
 use crate::observe::Observed;
-use crate::outbox::{self, Outbox};
-use crate::series::Engine;
 use crate::settings::Settings;
 use crate::stores::{Events, Stores};
 
@@ -20,7 +20,7 @@ pub use crate::stores::OpenError;
 /// The state of the server: the open stores, and the parts that guard and measure it. A clone
 /// shares it.
 ///
-/// A handler takes only the parts that it names, for example `State<Arc<Guard>>`.
+/// A handler takes only the parts that it names, for example `State<Arc<Health>>`.
 #[derive(Clone)]
 pub struct App(Arc<Parts>);
 
@@ -29,8 +29,7 @@ struct Parts {
     stores: Arc<Stores>,
     tokens: Arc<Tokens>,
     namespaces: Arc<OpenNamespaces>,
-    guard: Arc<Guard>,
-    outbox: Arc<Outbox>,
+    service: Service,
     health: Arc<Health>,
     observed: Arc<Observed>,
     engine: Arc<Engine>,
@@ -51,8 +50,6 @@ parts! {
     stores: Stores,
     tokens: Tokens,
     namespaces: OpenNamespaces,
-    guard: Guard,
-    outbox: Outbox,
     health: Health,
     observed: Observed,
     engine: Engine
@@ -61,6 +58,12 @@ parts! {
 impl FromRef<App> for Events {
     fn from_ref(app: &App) -> Self {
         app.0.stores.events.clone()
+    }
+}
+
+impl FromRef<App> for Service {
+    fn from_ref(app: &App) -> Self {
+        app.0.service.clone()
     }
 }
 
@@ -80,7 +83,6 @@ impl App {
     pub(crate) fn check(settings: &Settings) -> Result<(), OpenError> {
         settings
             .check()
-            .and_then(|()| outbox::check(settings))
             .and_then(|()| forward::check(settings))
             .and_then(|()| check_token_of_default(settings.token.as_deref()))
             .map_err(OpenError::Settings)
@@ -95,22 +97,22 @@ impl App {
         let health = Arc::new(Health::default());
         // Without this first probe, `/health` would answer 503 until the first background tick.
         health.probe(&stores).await;
-        let guard = Arc::new(Guard::of(&settings));
-        let outbox = Arc::new(Outbox::of(&settings));
+        let service = Service::new(&settings.limits(), Arc::clone(&health) as _);
+        let engine = Engine::new(stores.series.clone(), settings.of_series());
+        let engine = Arc::new(engine);
         let observed = Arc::new(Observed::new(
-            Arc::clone(&guard),
-            Arc::clone(&outbox),
+            service.clone(),
+            Arc::clone(&engine),
             Arc::clone(&stores),
             Arc::clone(&health),
             settings.folder(),
         ));
         Ok(Self(Arc::new(Parts {
             tokens: Arc::new(Tokens::of(Arc::clone(&settings), Arc::clone(&namespaces))),
-            engine: Arc::new(Engine::new(stores.series.clone(), Arc::clone(&observed))),
+            engine,
             health,
             namespaces,
-            guard,
-            outbox,
+            service,
             observed,
             stores,
             settings,

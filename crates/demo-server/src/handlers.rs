@@ -13,5 +13,5 @@ pub async fn health(app: &App) -> Response {
 
 /// `GET /series/metrics`
 pub async fn series_metrics(app: &App, request: Request) -> Response {
-    crate::series::metrics(State(app.part()), request).await
+    crate::observe::summary(State(app.part()), request).await
 }

@@ -7,7 +7,7 @@ use demo_server::LogFormat;
 use tracing_subscriber::EnvFilter;
 
 /// The log without `RUST_LOG`.
-const LOGGED: &str = "warn,demo_server=info,\
+const LOGGED: &str = "warn,demo_server=info,store_http=info,\
     dcb_core=info,message_store=info,postgres_store=info,sqlite_store=info,tsdb=info";
 /// PostgreSQL's notices. `CREATE .. IF NOT EXISTS` sends one whenever the object exists.
 /// Only a directive for this very target turns it on.

@@ -9,13 +9,13 @@ use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::conn::auto::Builder;
 use hyper_util::server::graceful::GracefulShutdown;
 use hyper_util::service::TowerToHyperService;
+use store_http::Service;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{Semaphore, watch};
 use tokio::task::JoinSet;
 use tokio_io_timeout::TimeoutStream;
 
 use crate::app::{App, OpenError};
-use crate::guard::Guard;
 use crate::settings::Settings;
 use crate::stores::Stores;
 use crate::{health, observe, router, starting};
@@ -98,7 +98,7 @@ impl Server {
     async fn end(mut self) {
         self.stopping.send_replace(true);
         // Subscriptions never end by themselves and would use up the time limit.
-        self.app.part::<Arc<Guard>>().end_subscriptions();
+        self.app.part::<Service>().end_subscriptions();
         // The tasks use the stores, so they end before the stores close.
         while let Some(ended) = self.tasks.join_next().await {
             if let Err(failed) = ended {

@@ -1,5 +1,8 @@
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
+use std::time::Duration;
+
+use store_http::{Limits, dcb, series};
 
 use crate::log_format::LogFormat;
 
@@ -201,9 +204,33 @@ impl Settings {
         }
     }
 
-    /// Whether `POST /dcb/cleanup` may empty the log.
-    pub(crate) fn may_clean_up(&self) -> bool {
-        self.allow_cleanup || self.test_mode
+    /// What the interface of events allows.
+    pub(crate) fn of_events(&self) -> dcb::Options {
+        let may_clean_up = self.allow_cleanup || self.test_mode;
+        let refusal = "clearing the log is disabled; start the server with --allow-cleanup";
+        dcb::Options {
+            cleanup_refused: (!may_clean_up).then_some(refusal),
+        }
+    }
+
+    /// What the interface of series allows.
+    pub(crate) fn of_series(&self) -> series::Options {
+        let refusal = "admin APIs are disabled; start the server with --enable-admin-api";
+        series::Options {
+            admin_refused: (!self.enable_admin_api).then_some(refusal),
+        }
+    }
+
+    /// The limits of all interfaces.
+    pub(crate) fn limits(&self) -> Limits {
+        Limits {
+            max_body_bytes: self.max_body_bytes,
+            body_timeout: Duration::from_secs(self.body_timeout_s),
+            max_requests: self.max_requests,
+            max_waiting: self.max_waiting,
+            max_subscriptions: self.max_subscriptions,
+            subscriber_bytes: self.subscriber_bytes,
+        }
     }
 
     /// Whether a path that requires a token rejects callers without one. Test mode drops the
@@ -229,6 +256,13 @@ impl Settings {
         }
         if self.local_postgres && self.database_url.is_some() {
             return Err("--local-postgres and a database URL exclude each other".to_owned());
+        }
+        let least = self.limits().least_subscriber_bytes();
+        if self.subscriber_bytes < least {
+            return Err(format!(
+                "--subscriber-bytes must be at least {least} for {} subscriptions (--max-subscriptions)",
+                self.max_subscriptions
+            ));
         }
         if self.replica_url.is_some() && self.database_url.is_none() {
             return Err(

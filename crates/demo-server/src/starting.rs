@@ -8,7 +8,7 @@ use axum::middleware::{self, Next};
 use axum::response::Response;
 use axum::routing::any;
 
-use crate::error::{self, ApiError};
+use store_http::{ApiError, render};
 
 /// The body of the sign of life before the stores are open.
 pub(crate) const STARTING: &str = "Registrar is starting.\n";
@@ -19,7 +19,7 @@ pub(crate) fn router() -> Router {
         .route("/livez", any(alive))
         .route("/-/healthy", any(alive))
         .fallback(not_yet)
-        .layer(middleware::from_fn(error::render))
+        .layer(middleware::from_fn(render))
         .layer(middleware::from_fn(close))
 }
 

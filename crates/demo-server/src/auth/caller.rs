@@ -1,19 +1,15 @@
-use std::sync::Arc;
-
 use axum::http::HeaderValue;
 
-use super::refusal::{invalid_token, required, unauthorized};
+use super::refusal::{invalid_token, required};
 use super::tokens::Tokens;
-use crate::error::ApiError;
-use crate::namespaces::{OpenNamespace, TokenHash, namespace_of};
-use crate::stores::DEFAULT;
+use store_http::ApiError;
+use store_http::messages::{Caller, DEFAULT, TokenHash, namespace_of};
 
 /// The identity behind a request, found from its token.
-#[derive(Clone)]
-pub(crate) struct Caller {
-    namespace: Option<Arc<OpenNamespace>>,
-    is_admin: bool,
-    answered_token: Option<HeaderValue>,
+pub(super) struct Identified {
+    pub(super) caller: Caller,
+    /// A token to tell a client of test mode.
+    pub(super) answered_token: Option<HeaderValue>,
 }
 
 /// Rejects a request without a required token, or with a malformed one. This needs no lookup, so it
@@ -33,20 +29,19 @@ pub(super) fn screen(tokens: &Tokens, token: Option<&str>) -> Result<(), ApiErro
     }
 }
 
-impl Caller {
+impl Identified {
     /// Finds the caller of a request with this token, or without one.
     ///
     /// # Errors
     /// 401 if a required token is missing or malformed, 403 if the token opens no namespace.
-    pub(super) async fn identify(tokens: &Tokens, token: Option<&str>) -> Result<Self, ApiError> {
+    pub(super) async fn by(tokens: &Tokens, token: Option<&str>) -> Result<Self, ApiError> {
         match token {
             Some(token) => Self::with_token(tokens, token).await,
             None if tokens.are_needed() => Err(required()),
             None => Ok(Self {
-                is_admin: true,
+                caller: of_default(tokens, true).await?,
                 // Tells a test client the token of `default`, if the server still knows it.
                 answered_token: tokens.known_of_default().and_then(header),
-                ..Self::of_default(tokens).await?
             }),
         }
     }
@@ -57,17 +52,16 @@ impl Caller {
         let hash = TokenHash::of(token);
         let is_admin = tokens.is_admin(&hash);
         if tokens.is_of_default(&hash) {
-            return Ok(Self {
-                is_admin: is_admin || tokens.settings.test_mode,
-                ..Self::of_default(tokens).await?
-            });
+            let is_admin = is_admin || tokens.settings.test_mode;
+            return Ok(of_default(tokens, is_admin).await?.into());
         }
         if is_admin {
-            return Ok(Self {
-                namespace: None,
+            let namespace = None;
+            return Ok(Caller {
+                namespace,
                 is_admin,
-                answered_token: None,
-            });
+            }
+            .into());
         }
         let name = namespace_of(token).ok_or_else(invalid_token)?;
         let is_default = name.as_str() == DEFAULT;
@@ -88,57 +82,36 @@ impl Caller {
             return Err(refused());
         }
         Ok(Self {
-            namespace: Some(namespace),
-            is_admin: is_default && tokens.settings.test_mode,
+            caller: Caller {
+                namespace: Some(namespace),
+                is_admin: is_default && tokens.settings.test_mode,
+            },
             answered_token,
         })
     }
+}
 
-    async fn of_default(tokens: &Tokens) -> Result<Self, ApiError> {
-        let namespace = tokens.namespaces.default_namespace().await?;
-        Ok(Self {
-            namespace: Some(namespace),
-            is_admin: false,
+impl From<Caller> for Identified {
+    fn from(caller: Caller) -> Self {
+        Self {
+            caller,
             answered_token: None,
-        })
+        }
     }
+}
 
-    /// The namespace of this request.
-    ///
-    /// # Errors
-    /// 403 for the admin token, which belongs to no namespace.
-    pub(crate) fn namespace(&self) -> Result<&Arc<OpenNamespace>, ApiError> {
-        self.namespace
-            .as_ref()
-            .ok_or_else(|| unauthorized("the admin token belongs to no namespace"))
-    }
-
-    /// Whether the request is for this namespace.
-    pub(crate) fn is_of(&self, namespace: &str) -> bool {
-        self.namespace
-            .as_ref()
-            .is_some_and(|open| open.name.as_str() == namespace)
-    }
-
-    /// Whether the caller may create, list and delete namespaces.
-    pub(crate) fn is_admin(&self) -> bool {
-        self.is_admin
-    }
-
-    /// Whether the caller may use events, series and the page, which belong to no namespace.
-    pub(super) fn may_use_the_server(&self) -> bool {
-        self.is_admin || self.is_of(DEFAULT)
-    }
-
-    pub(super) fn answered_token(&self) -> Option<&HeaderValue> {
-        self.answered_token.as_ref()
-    }
+async fn of_default(tokens: &Tokens, is_admin: bool) -> Result<Caller, ApiError> {
+    let namespace = tokens.namespaces.default_namespace().await?;
+    Ok(Caller {
+        namespace: Some(namespace),
+        is_admin,
+    })
 }
 
 /// One error for an unknown namespace and for a wrong token, so that it does not reveal which
 /// namespaces exist.
 fn refused() -> ApiError {
-    unauthorized("no namespace accepts this token")
+    ApiError::unauthorized("no namespace accepts this token")
 }
 
 fn header(token: &str) -> Option<HeaderValue> {

@@ -24,13 +24,13 @@ use axum::middleware::Next;
 use axum::response::Response;
 use serde::Deserialize;
 
-use crate::error::ApiError;
+use store_http::ApiError;
+use store_http::messages::DEFAULT;
 
+use caller::Identified;
 use refusal::invalid_token;
 
-pub(crate) use caller::Caller;
-pub(crate) use refusal::unauthorized;
-pub(crate) use tokens::Tokens;
+pub(crate) use tokens::{Tokens, check_token_of_default};
 
 /// In test mode, the response header that carries the token of the request's namespace.
 const ANSWERED_TOKEN: HeaderName = HeaderName::from_static("x-eventodb-token");
@@ -98,7 +98,7 @@ pub(crate) fn screen(tokens: &Tokens, request: &Request) -> Result<(), ApiError>
 }
 
 /// Lets a request through if its path requires no token or its token is valid. Handlers of
-/// namespace paths find the [`Caller`] in the request's extensions.
+/// namespace paths find the [`Caller`](store_http::messages::Caller) in the request's extensions.
 pub(crate) async fn check(
     State(tokens): State<Arc<Tokens>>,
     mut request: Request,
@@ -109,14 +109,18 @@ pub(crate) async fn check(
         return Ok(next.run(request).await);
     }
     let token = token_of(request.headers(), request.uri())?;
-    let caller = Caller::identify(&tokens, token.as_deref()).await?;
-    if audience == Audience::Server && !caller.may_use_the_server() {
-        return Err(unauthorized("this token is for messages only"));
+    let Identified {
+        caller,
+        answered_token,
+    } = Identified::by(&tokens, token.as_deref()).await?;
+    // Events, series and the page belong to no namespace.
+    let may_use_the_server = caller.is_admin || caller.is_of(DEFAULT);
+    if audience == Audience::Server && !may_use_the_server {
+        return Err(ApiError::unauthorized("this token is for messages only"));
     }
-    let answered = caller.answered_token().cloned();
     request.extensions_mut().insert(caller);
     let mut response = next.run(request).await;
-    if let Some(token) = answered {
+    if let Some(token) = answered_token {
         response.headers_mut().insert(ANSWERED_TOKEN, token);
     }
     Ok(response)

@@ -1,6 +1,6 @@
 use axum::http::StatusCode;
 
-use crate::error::ApiError;
+use store_http::ApiError;
 
 /// 401 `AUTH_REQUIRED`.
 pub(super) fn required() -> ApiError {
@@ -18,9 +18,4 @@ pub(super) fn invalid_token() -> ApiError {
         "AUTH_INVALID_TOKEN",
         "malformed token: expected ns_<namespace in base64url>_<64 hexadecimal digits>",
     )
-}
-
-/// 403 `AUTH_UNAUTHORIZED`.
-pub(crate) fn unauthorized(message: &'static str) -> ApiError {
-    ApiError::new(StatusCode::FORBIDDEN, "AUTH_UNAUTHORIZED", message)
 }

@@ -4,7 +4,7 @@
 use axum::extract::Request;
 use axum::http::{HeaderMap, HeaderName, StatusCode, header};
 
-use crate::error::ApiError;
+use store_http::ApiError;
 
 /// A header that browsers set and page scripts cannot.
 const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");

@@ -1,6 +1,7 @@
 use std::sync::Arc;
 
-use crate::namespaces::{OpenNamespaces, TokenHash, secret};
+use store_http::messages::{DEFAULT, OpenNamespaces, TokenHash, namespace_of, secret};
+
 use crate::settings::Settings;
 
 /// The tokens that callers may use: the admin token, and those of the namespaces.
@@ -52,5 +53,18 @@ impl Tokens {
     pub(super) fn known_of_default(&self) -> Option<&str> {
         let given = self.settings.token.as_deref();
         given.or(self.namespaces.made_for_default())
+    }
+}
+
+/// Checks the token of `default` in the settings.
+///
+/// # Errors
+/// A text if another namespace owns the token.
+pub(crate) fn check_token_of_default(token: Option<&str>) -> Result<(), String> {
+    match token.and_then(namespace_of) {
+        Some(name) if name.as_str() != DEFAULT => {
+            Err("--token must not be a token of another namespace".to_owned())
+        }
+        _ => Ok(()),
     }
 }

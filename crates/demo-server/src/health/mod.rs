@@ -11,13 +11,15 @@ mod probe;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 
-use axum::extract::State;
+use axum::Router;
+use axum::extract::{FromRef, State};
 use axum::http::header;
 use axum::response::{IntoResponse, Response};
+use axum::routing::{any, get};
 use parking_lot::Mutex;
 use serde_json::{Map, Value, json};
 
-use crate::error::ApiError;
+use store_http::{ApiError, Watch};
 
 pub(crate) use ask::ask;
 pub(crate) use cause::{Cause, Refusal};
@@ -81,11 +83,11 @@ impl Health {
         Cause::of_number(self.state(store).refuses.load(Ordering::Relaxed))
     }
 
-    /// Learns from the result of a write. A failure without a cause changes nothing.
-    pub(crate) fn wrote<T, E: Refusal>(&self, store: Store, result: &Result<T, E>) {
-        let number = match result {
-            Ok(_) => 0,
-            Err(failed) => match failed.cause() {
+    /// Learns from a write that succeeded or failed. A failure without a cause changes nothing.
+    pub(crate) fn wrote(&self, store: Store, failed: Option<&impl Refusal>) {
+        let number = match failed {
+            None => 0,
+            Some(failed) => match failed.cause() {
                 Some(cause) => cause as u8,
                 None => return,
             },
@@ -157,6 +159,20 @@ impl Health {
     }
 }
 
+impl Watch for Health {
+    fn wrote_events(&self, failed: Option<&dcb_core::Error>) {
+        self.wrote(Store::Events, failed);
+    }
+
+    fn wrote_messages(&self, failed: Option<&message_store::Error>) {
+        self.wrote(Store::Messages, failed);
+    }
+
+    fn stores_answer(&self) -> bool {
+        self.answers()
+    }
+}
+
 fn json_response(body: &Value) -> Response {
     (
         [(header::CONTENT_TYPE, "application/json")],
@@ -165,24 +181,40 @@ fn json_response(body: &Value) -> Response {
         .into_response()
 }
 
+/// The checks at the paths that clients of each interface expect.
+pub(crate) fn routes<S>() -> Router<S>
+where
+    S: Clone + Send + Sync + 'static,
+    Arc<Health>: FromRef<S>,
+{
+    Router::new()
+        .route("/health", any(ok))
+        .route("/livez", any(alive))
+        .route("/readyz", any(ready))
+        .route("/dcb/health", any(ok))
+        .route("/series/health", any(healthy))
+        .route("/-/healthy", get(alive))
+        .route("/-/ready", get(ready))
+}
+
 /// `GET /health` and `GET /dcb/health`.
 pub(crate) async fn ok(State(health): State<Arc<Health>>) -> Response {
     health.response("ok")
 }
 
 /// `GET /series/health`.
-pub(crate) async fn healthy(State(health): State<Arc<Health>>) -> Response {
+async fn healthy(State(health): State<Arc<Health>>) -> Response {
     health.response("healthy")
 }
 
 /// `GET /livez` and `GET /-/healthy`: the process answers. An outage of a database must not restart
 /// it, so the stores are not asked.
-pub(crate) async fn alive() -> &'static str {
+async fn alive() -> &'static str {
     "Registrar is healthy.\n"
 }
 
 /// `GET /readyz` and `GET /-/ready`: the stores answer.
-pub(crate) async fn ready(State(health): State<Arc<Health>>) -> Response {
+async fn ready(State(health): State<Arc<Health>>) -> Response {
     match health.answers() {
         true => "Registrar is ready.\n".into_response(),
         false => health.unhealthy().into_response(),
@@ -219,7 +251,7 @@ mod tests {
     fn cause_stays_until_the_next_success() {
         let health = all_answer();
         let write = |result: Result<(), dcb_core::Error>| {
-            health.wrote(Store::Events, &result);
+            health.wrote(Store::Events, result.as_ref().err());
             health.refusal(Store::Events)
         };
         assert_eq!(

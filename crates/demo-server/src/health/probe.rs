@@ -11,7 +11,7 @@ use tokio::time::{MissedTickBehavior, timeout};
 
 use super::{Health, Refusal as _, Store};
 use crate::stores::Stores;
-use crate::stores::default_name;
+use store_http::messages::default_name;
 
 /// Interval between probes.
 const EVERY: Duration = Duration::from_secs(1);
@@ -68,7 +68,7 @@ impl Health {
         // Syncing waits for the disk, so it runs on a blocking thread.
         let synced = tokio::task::spawn_blocking(move || series.sync()).await;
         let synced = synced.map_err(|failed| failed.to_string())?;
-        self.wrote(Store::Series, &synced);
+        self.wrote(Store::Series, synced.as_ref().err());
         match synced {
             Err(failed) if failed.cause().is_none() => Err(failed.to_string()),
             _ => Ok(()),

@@ -4,7 +4,7 @@ use std::sync::atomic::Ordering;
 
 use axum::http::header;
 use axum::response::{IntoResponse as _, Response};
-use tsdb::wire::exposition::Exposition;
+use tsdb::wire::exposition::{CONTENT_TYPE, Exposition};
 use tsdb::{Labels, LabelsBuilder, Metadata, MetricKind};
 
 use super::histogram::Counted;
@@ -110,11 +110,8 @@ fn described<const N: usize>(kinds: [Kind; N]) -> impl Iterator<Item = (String, 
     })
 }
 
-/// The content type of Prometheus' text format.
-pub(crate) const TEXT: &str = "text/plain; version=0.0.4; charset=utf-8";
-
 /// The values that the server's own series have too, in Prometheus' text format.
-pub(crate) fn exposition(observed: &Observed) -> Response {
+pub(super) fn exposition(observed: &Observed) -> Response {
     let mut measured = Measured::default();
     measured.add_all(observed);
     text(descriptions(observed), measured)
@@ -143,7 +140,7 @@ fn text(descriptions: impl Iterator<Item = (String, Metadata)>, measured: Measur
     for (labels, value) in measured.values {
         exposition.value(labels, value);
     }
-    ([(header::CONTENT_TYPE, TEXT)], exposition.write()).into_response()
+    ([(header::CONTENT_TYPE, CONTENT_TYPE)], exposition.write()).into_response()
 }
 
 /// Values with the labels of their series.
@@ -203,7 +200,7 @@ impl Measured {
     }
 
     fn add_server(&mut self, observed: &Observed) {
-        let (load, unread) = (observed.guard.load(), observed.outbox.unread());
+        let load = observed.service.load();
         let refused = observed.bodies_refused.load(Ordering::Relaxed);
         for (metric, value) in [
             ("registrar_uptime_seconds", observed.uptime().as_secs_f64()),
@@ -211,7 +208,10 @@ impl Measured {
             ("registrar_http_requests_running", load.running as f64),
             ("registrar_http_requests_waiting", load.waiting as f64),
             ("registrar_subscriptions", load.subscriptions as f64),
-            ("registrar_subscription_unread_bytes", unread as f64),
+            (
+                "registrar_subscription_unread_bytes",
+                load.unread_bytes as f64,
+            ),
         ] {
             self.add(metric, &[], value);
         }
@@ -241,14 +241,15 @@ impl Measured {
     }
 
     fn add_series(&mut self, observed: &Observed) {
+        let counters = observed.engine.counters();
         for (metric, value) in [
-            ("registrar_points_written_total", observed.points_written()),
+            ("registrar_points_written_total", counters.points_written()),
             (
                 "registrar_native_histograms_refused_total",
-                observed.histograms_refused(),
+                counters.histograms_refused(),
             ),
-            ("registrar_strings_left_out_total", observed.not_numbers()),
-            ("registrar_series_queries_total", observed.queries_served()),
+            ("registrar_strings_left_out_total", counters.not_numbers()),
+            ("registrar_series_queries_total", counters.queries_served()),
         ] {
             self.add(metric, &[], value as f64);
         }

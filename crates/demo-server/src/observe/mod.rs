@@ -21,6 +21,7 @@ mod rates;
 mod recorded;
 mod requests;
 mod state;
+mod summary;
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -33,22 +34,24 @@ use axum::middleware::Next;
 use axum::response::Response;
 use axum::routing::get;
 
-use crate::error::ApiError;
 use crate::settings::Settings;
+use store_http::ApiError;
 
 use access::Logged;
 
 pub(crate) use keep::keep;
-pub(crate) use measure::{TEXT, exposition};
 pub(crate) use observed::Observed;
 pub(crate) use recorded::Recorded;
+pub(crate) use summary::summary;
 
 pub(crate) fn routes<S>() -> Router<S>
 where
     S: Clone + Send + Sync + 'static,
     Arc<Observed>: FromRef<S>,
 {
-    Router::new().route("/metrics", get(metrics))
+    Router::new()
+        .route("/metrics", get(metrics))
+        .route("/series/metrics", get(summary))
 }
 
 /// Counts a request and the time until its response begins, and writes them to the log if the

@@ -28,7 +28,7 @@ impl Rates {
             active: [false; INTERFACES.len()],
             events: observed.stores.events.stats().events,
             messages: messages(observed).unwrap_or_default(),
-            points: observed.points_written(),
+            points: observed.engine.counters().points_written(),
         }
     }
 

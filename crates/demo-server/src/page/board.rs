@@ -11,10 +11,10 @@ use course_enrollment::{
 use dcb_core::{Bookmark, Error, Event, EventStore, Position, Query, ReadOptions, SequencedEvent};
 use serde::{Deserialize, Serialize};
 
-use crate::error::ApiError;
 use crate::health::{Health, Store};
-use crate::input::check_no_body;
 use crate::stores::Events;
+use store_http::ApiError;
+use store_http::input::check_no_body;
 
 /// Name, category and number of seats.
 const COURSES: [(&str, &str, u32); 6] = [
@@ -102,7 +102,7 @@ pub(super) async fn offer(
     check_no_body(&body)?;
     let store = &events;
     let appended = store.append(DemoStarted::new().events()?).await;
-    health.wrote(Store::Events, &appended);
+    health.wrote(Store::Events, appended.as_ref().err());
     appended?;
     Ok(Json(Board::read(store).await?))
 }

@@ -7,9 +7,9 @@ use axum::http::StatusCode;
 use course_enrollment::{CourseId, Error, StudentId, enroll};
 use serde::{Deserialize, Serialize};
 
-use crate::error::ApiError;
-use crate::input::parse;
 use crate::stores::Events;
+use store_http::ApiError;
+use store_http::input::parse;
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -4,7 +4,7 @@ use axum::extract::Path;
 use axum::http::{HeaderName, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 
-use crate::error::ApiError;
+use store_http::ApiError;
 
 const INDEX: &str = include_str!("web/index.html");
 

@@ -13,8 +13,8 @@ use axum::extract::FromRef;
 use axum::routing::{get, post};
 
 use crate::health::Health;
-use crate::input::no_parameters;
 use crate::stores::Events;
+use store_http::input::no_parameters;
 
 pub(crate) fn routes<S>() -> Router<S>
 where

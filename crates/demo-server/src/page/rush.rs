@@ -18,9 +18,9 @@ use tokio::task::JoinSet;
 use super::board::fresh_suffix;
 use super::enroll::refusal;
 use super::race::{Mode, Race};
-use crate::error::ApiError;
-use crate::input::parse;
 use crate::stores::Events;
+use store_http::ApiError;
+use store_http::input::parse;
 
 const MAX_STUDENTS: u32 = 500;
 const MAX_SEATS: u32 = 100;

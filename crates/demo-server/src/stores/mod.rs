@@ -1,7 +1,6 @@
 //! Opens the three stores as the settings say, and closes them in order.
 
 mod advice;
-mod default_namespace;
 mod folder;
 mod series;
 mod writable;
@@ -15,13 +14,13 @@ use local_postgres::{LocalPostgres, Options};
 use crate::forward::{self, Forwarding};
 use crate::observe::Recorded;
 use crate::settings::Settings;
+use store_http::messages::default_name;
 
 use folder::FolderLock;
 
 pub(crate) use advice::of_messages as advice;
 pub(crate) use dcb_core::AnyStore as Events;
-pub(crate) use default_namespace::{DEFAULT, default_name};
-pub(crate) use message_store::{AnyNamespaces as MessageNamespaces, AnyStore as Messages};
+pub(crate) use message_store::AnyNamespaces as MessageNamespaces;
 pub(crate) use series::FOLDER as SERIES_FOLDER;
 
 /// The file of the events in the data folder.

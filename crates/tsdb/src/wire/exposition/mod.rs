@@ -13,7 +13,7 @@ use super::{Fault, Ingested};
 use crate::{Db, LabelsBuilder, Metadata, Sample};
 use line::Line;
 
-pub use out::{Exposition, federate};
+pub use out::{CONTENT_TYPE, Exposition, federate};
 
 /// Writes the samples and the metadata of a body. Lines that can't be read don't affect the others.
 ///

@@ -4,6 +4,9 @@ use std::fmt::Write;
 use super::family::family_of;
 use crate::{Db, Labels, METRIC_NAME, Matcher, Metadata, MetricKind, Sample};
 
+/// The content type of the text.
+pub const CONTENT_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
+
 /// Collects samples and writes them in the text format: grouped by metric in the order of names,
 /// each group after its help and type.
 #[derive(Clone, Debug, Default)]

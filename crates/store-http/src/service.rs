@@ -1,0 +1,142 @@
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use axum::extract::{DefaultBodyLimit, Request, State};
+use axum::middleware::{self, Next};
+use axum::response::Response;
+
+use crate::error::{self, ApiError};
+use crate::guard::Guard;
+use crate::outbox::{MIN_SHARE, Mailbox, Outbox};
+
+/// How much the routers do at once. What exceeds a limit gets an error that says so, and the client
+/// may repeat it.
+#[derive(Clone, Debug)]
+pub struct Limits {
+    /// Maximum size of a body in bytes; of an import, which is streamed, of each line. 16 MiB.
+    pub max_body_bytes: usize,
+    /// How long a body, or the next part of a streamed one, may take to arrive. 30 s.
+    pub body_timeout: Duration,
+    /// Maximum number of concurrent requests. 256.
+    pub max_requests: usize,
+    /// Maximum number of requests that wait for others to end; more get 503. 1024.
+    pub max_waiting: usize,
+    /// Maximum number of open subscriptions. 1000.
+    pub max_subscriptions: usize,
+    /// Maximum memory in bytes, over all subscribers, for data that they have not read yet. Less
+    /// than [`Self::least_subscriber_bytes`] counts as that. 64 MiB.
+    pub subscriber_bytes: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            max_body_bytes: 16 << 20,
+            body_timeout: Duration::from_secs(30),
+            max_requests: 256,
+            max_waiting: 1024,
+            max_subscriptions: 1000,
+            subscriber_bytes: 64 << 20,
+        }
+    }
+}
+
+impl Limits {
+    /// The memory that this number of subscriptions needs, in bytes.
+    pub fn least_subscriber_bytes(&self) -> usize {
+        self.max_subscriptions.saturating_mul(2 * MIN_SHARE)
+    }
+}
+
+/// What a service learns from its routers, and tells them. `()` learns nothing, and its stores
+/// always answer.
+pub trait Watch: Send + Sync + 'static {
+    /// Clients wrote events, or failed to. Called after each append.
+    fn wrote_events(&self, _failed: Option<&dcb_core::Error>) {}
+
+    /// Clients wrote messages or made a namespace, or failed to.
+    fn wrote_messages(&self, _failed: Option<&message_store::Error>) {}
+
+    /// Whether the stores answer, for `["sys.health"]`. Must not wait.
+    fn stores_answer(&self) -> bool {
+        true
+    }
+}
+
+impl Watch for () {}
+
+/// What the routers of a service share: its limits, the memory for its subscribers, and its end. A
+/// clone shares it.
+#[derive(Clone)]
+pub struct Service {
+    pub(crate) guard: Arc<Guard>,
+    pub(crate) outbox: Arc<Outbox>,
+    pub(crate) watch: Arc<dyn Watch>,
+}
+
+/// What is in use.
+#[derive(Clone, Copy, Debug)]
+pub struct Load {
+    /// Requests in progress.
+    pub running: usize,
+    /// Requests in the queue.
+    pub waiting: usize,
+    /// Open subscriptions, and long responses.
+    pub subscriptions: usize,
+    /// Bytes that subscribers have not read yet.
+    pub unread_bytes: usize,
+}
+
+impl Service {
+    /// A service with these limits.
+    pub fn new(limits: &Limits, watch: Arc<dyn Watch>) -> Self {
+        Self {
+            guard: Arc::new(Guard::of(limits)),
+            outbox: Arc::new(Outbox::of(limits)),
+            watch,
+        }
+    }
+
+    /// Puts these routers behind the limits, and gives all their errors the form of their interface.
+    /// Call it before `nest`: the form follows the path.
+    pub fn protect<S: Clone + Send + Sync + 'static>(&self, routers: Router<S>) -> Router<S> {
+        let admit = async |State(service): State<Self>, request: Request, next: Next| {
+            service.admit(request, next).await
+        };
+        routers
+            // The limit of the service has already held.
+            .layer(DefaultBodyLimit::disable())
+            .layer(middleware::from_fn_with_state(self.clone(), admit))
+            .layer(middleware::from_fn(error::render))
+    }
+
+    /// Reads the body of a request within the limits, waits for a slot, then runs the handler. For a
+    /// service with layers of its own between those of [`Self::protect`].
+    ///
+    /// # Errors
+    /// 408, 413 or 503 if the request exceeds a limit.
+    pub async fn admit(&self, request: Request, next: Next) -> Result<Response, ApiError> {
+        self.guard.admit(request, next).await
+    }
+
+    /// What is in use now.
+    pub fn load(&self) -> Load {
+        Load {
+            running: self.guard.running(),
+            waiting: self.guard.waiting(),
+            subscriptions: self.guard.subscriptions(),
+            unread_bytes: self.outbox.unread(),
+        }
+    }
+
+    /// Ends all subscriptions, which never end by themselves. Call it before a graceful shutdown.
+    pub fn end_subscriptions(&self) {
+        self.guard.end_subscriptions();
+    }
+
+    /// A place in the outbox for one subscriber.
+    pub(crate) fn mailbox(&self) -> Mailbox {
+        Mailbox::new(Arc::clone(&self.outbox))
+    }
+}
