@@ -32,8 +32,8 @@ pub(super) fn health(call: &Call<'_>) -> Result<Response, ApiError> {
         ));
     }
     let backend = match &*call.namespaces.stores {
-        AnyNamespaces::Postgres(_) => "postgres",
-        _ => "sqlite",
+        AnyNamespaces::Sqlite(_) => "sqlite",
+        _ => "postgres",
     };
     let health = json!({
         "status": "ok",

@@ -7,11 +7,12 @@ use regex::Regex;
 use tidy::workspace;
 
 /// Each library with the least number of events that the test must find in its source.
-const LIBRARIES: [(&str, usize); 5] = [
+const LIBRARIES: [(&str, usize); 6] = [
     ("dcb-core", 5),
     ("message-store", 5),
     ("postgres-store", 5),
     ("sqlite-store", 3),
+    ("store-http", 5),
     ("tsdb", 5),
 ];
 
