@@ -21,7 +21,7 @@ pub struct ApiError {
     pub code: &'static str,
     /// A text for people.
     pub message: String,
-    /// What a program can read beside the code.
+    /// Facts for a program, beside the code.
     pub details: Option<Value>,
     /// The header `Retry-After`, in seconds.
     pub retry_after_s: Option<u32>,

@@ -10,8 +10,7 @@ use crate::error::{self, ApiError};
 use crate::guard::Guard;
 use crate::outbox::{MIN_SHARE, Mailbox, Outbox};
 
-/// How much the routers do at once. What exceeds a limit gets an error that says so, and the client
-/// may repeat it.
+/// How much the routers do at once. A request beyond a limit gets an error that names the limit.
 #[derive(Clone, Debug)]
 pub struct Limits {
     /// Maximum size of a body in bytes; of an import, which is streamed, of each line. 16 MiB.
@@ -49,7 +48,7 @@ impl Limits {
     }
 }
 
-/// What a service learns from its routers, and tells them. `()` learns nothing, and its stores
+/// Tells a service about writes, and asks it about its stores. `()` learns nothing, and its stores
 /// always answer.
 pub trait Watch: Send + Sync + 'static {
     /// Clients wrote events, or failed to. Called after each append.
@@ -66,7 +65,7 @@ pub trait Watch: Send + Sync + 'static {
 
 impl Watch for () {}
 
-/// What the routers of a service share: its limits, the memory for its subscribers, and its end. A
+/// The state that the routers of a service share: its limits, the memory for its subscribers, and its end. A
 /// clone shares it.
 #[derive(Clone)]
 pub struct Service {
@@ -112,7 +111,7 @@ impl Service {
     }
 
     /// Reads the body of a request within the limits, waits for a slot, then runs the handler. For a
-    /// service with layers of its own between those of [`Self::protect`].
+    /// service that puts other layers between those of [`Self::protect`].
     ///
     /// # Errors
     /// 408, 413 or 503 if the request exceeds a limit.

@@ -22,7 +22,7 @@ use dcb_core::AnyStore;
 use crate::input::no_parameters;
 use crate::service::Service;
 
-/// What the router of events allows.
+/// The requests that the router of events allows.
 #[derive(Clone, Debug)]
 pub struct Options {
     /// The text of the 403 that `POST /cleanup`, which deletes all events, answers. `None` allows it.

@@ -1,6 +1,6 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// What requests have done to the series since the start. The orderings are relaxed, because no other
+/// Counters of writes and queries since the start. The orderings are relaxed, because no other
 /// data depends on it.
 #[derive(Debug, Default)]
 pub struct Counters {

@@ -15,7 +15,7 @@ const EXEMPLAR_BYTES: usize = 16 << 20;
 /// The time between two lines of the log about samples of 1970.
 const WARN_EVERY: Duration = Duration::from_secs(60);
 
-/// What the router of series allows.
+/// The requests that the router of series allows.
 #[derive(Clone, Debug)]
 pub struct Options {
     /// The text of the 403 that the paths under `/api/v1/admin`, which delete samples, answer. `None`
@@ -56,7 +56,7 @@ impl Engine {
         }
     }
 
-    /// What requests have done.
+    /// The counters of writes and queries.
     pub fn counters(&self) -> &Counters {
         &self.counters
     }
