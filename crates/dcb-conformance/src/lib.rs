@@ -24,6 +24,7 @@ mod stream;
 mod subscription;
 mod tracking;
 mod validation;
+mod warm;
 
 use std::sync::Arc;
 
@@ -218,6 +219,16 @@ macro_rules! for_each_case {
             limits {
                 greatest_limits_of_writes_are_accepted
                 greatest_limits_of_reads_are_accepted
+            }
+            warm {
+                second_decision_reads_nothing
+                warm_decision_sees_another_writer
+                warm_refusal_sees_another_writer
+                warm_refusal_reads_once
+                repeated_decision_proves_nothing
+                refused_decision_leaves_nothing_behind
+                forgotten_boundary_is_read_again
+                random_decisions_beside_other_writers_agree_with_replayed_log
             }
             tracking {
                 source_without_tracking_has_no_position

@@ -123,6 +123,7 @@ impl Attempts {
         match outcome {
             Ok(Outcome::Committed(appended)) => Ok(Some(self.decided(appended))),
             Ok(Outcome::Again(conflict)) => self.again(conflict).map(|()| None),
+            Ok(Outcome::Outdated) => self.again_uncounted().map(|()| None),
             Ok(Outcome::Failed(error)) => Err(self.failed(error)),
             // A lane answers every member before it ends.
             Err(_) => Err(Fault::Closed.into()),
@@ -143,6 +144,20 @@ impl Attempts {
                 self.metrics.decides_again();
                 Ok(())
             }
+        }
+    }
+
+    /// The attempt does not count, because it was made on what was known before the call.
+    ///
+    /// # Errors
+    /// As [`Attempts::again`], if no time is left.
+    fn again_uncounted(&self) -> Result<(), Error> {
+        match self.are_in_time() {
+            true => {
+                self.metrics.decides_again();
+                Ok(())
+            }
+            false => Err(self.exhausted()),
         }
     }
 

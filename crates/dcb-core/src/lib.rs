@@ -8,6 +8,7 @@ mod bookmark;
 mod check;
 mod command;
 mod condition;
+pub mod cost;
 mod decide_from;
 mod decision;
 mod error;

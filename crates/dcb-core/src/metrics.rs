@@ -49,6 +49,10 @@ struct Decisions {
     exhausted: Counter,
     retries: Counter,
     lane_members: Gauge,
+    lane_hits: Counter,
+    lane_misses: Counter,
+    lane_evictions: Counter,
+    lane_bytes: Gauge,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -146,6 +150,25 @@ impl Metrics {
         self.handles.decisions.lane_members.one()
     }
 
+    /// A decision begins its turn. `is_hit` says whether its lane knows the boundary.
+    pub(crate) fn turn_began(&self, is_hit: bool) {
+        let decisions = &self.handles.decisions;
+        match is_hit {
+            true => decisions.lane_hits.add(1),
+            false => decisions.lane_misses.add(1),
+        }
+    }
+
+    /// A lane at rest was dropped for its size.
+    pub(crate) fn lane_evicted(&self) {
+        self.handles.decisions.lane_evictions.add(1);
+    }
+
+    /// The size of the lanes at rest of one cache.
+    pub(crate) fn lane_bytes(&self) -> Share {
+        self.handles.decisions.lane_bytes.share()
+    }
+
     /// A follower begins. Keep the share until it ends.
     pub(crate) fn follows(&self) -> Share {
         self.handles.followers.open.one()
@@ -226,6 +249,19 @@ impl Decisions {
                 "lane_members",
                 "Decisions that are in a lane: they wait for their turn, decide, or wait for their commit",
             ),
+            lane_hits: scope.counter(
+                "lane_hits_total",
+                "Decisions that read nothing of their boundary, because its lane knew it",
+            ),
+            lane_misses: scope.counter(
+                "lane_misses_total",
+                "Decisions that read their boundary, or what was new in it",
+            ),
+            lane_evictions: scope.counter(
+                "lane_evictions_total",
+                "Lanes at rest that were dropped because they were larger than the cache",
+            ),
+            lane_bytes: scope.gauge("lane_bytes", "Size of the lanes at rest"),
         }
     }
 }

@@ -113,6 +113,12 @@ impl Query {
         &self.items
     }
 
+    /// The size of its parts that are not in the value itself.
+    pub(crate) fn heap_bytes(&self) -> usize {
+        let items = self.items.capacity() * size_of::<QueryItem>();
+        items + self.items.iter().map(QueryItem::heap_bytes).sum::<usize>()
+    }
+
     /// Whether an event that is not in a log yet matches.
     pub(crate) fn selects(&self, event: &Event) -> bool {
         self.is_all()
@@ -137,6 +143,15 @@ impl Query {
 }
 
 impl QueryItem {
+    /// The size of its parts that are not in the value itself.
+    fn heap_bytes(&self) -> usize {
+        /// A text has a place in its list, and the allocator adds to both.
+        const TEXT: usize = size_of::<String>() + 16;
+        let types = self.types.iter().map(|name| name.as_str().len());
+        let tags = self.tags.iter().map(|tag| tag.as_str().len());
+        types.chain(tags).map(|text| text + TEXT).sum()
+    }
+
     /// Matches events of one of `types` that carry all of `tags`.
     pub fn new(types: impl Into<Vec<EventType>>, tags: impl Into<Vec<Tag>>) -> Self {
         let (mut types, mut tags) = (types.into(), tags.into());

@@ -27,6 +27,14 @@ pub struct Stats {
     pub running_projections: u64,
     /// Read connections open now.
     pub read_connections: u64,
+    /// Decisions that read nothing of their boundary, because its lane knew the events.
+    pub lane_hits: u64,
+    /// Decisions that read their boundary, or what was new in it.
+    pub lane_misses: u64,
+    /// Lanes that were dropped because those at rest were larger than the store's cache.
+    pub lane_evictions: u64,
+    /// Size of the lanes at rest now: what they know of their boundaries.
+    pub lane_bytes: u64,
     /// The session that hears of appends by other processes, if the store has one.
     pub listener: Option<Listener>,
 }

@@ -87,12 +87,21 @@ impl Append {
 }
 
 /// The positions of the events of an append.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Eq)]
 pub struct Appended {
     first: Position,
     /// Empty if the positions are consecutive, as they are for a single commit.
     scattered: Vec<Position>,
     count: usize,
+    /// Whether an earlier append stored the events, so that this one checked no condition.
+    is_found: bool,
+}
+
+/// Equal positions are equal, whichever append stored the events.
+impl PartialEq for Appended {
+    fn eq(&self, other: &Self) -> bool {
+        (self.first, &self.scattered, self.count) == (other.first, &other.scattered, other.count)
+    }
 }
 
 impl Appended {
@@ -103,6 +112,7 @@ impl Appended {
             first,
             scattered: Vec::new(),
             count,
+            is_found: false,
         }
     }
 
@@ -113,15 +123,17 @@ impl Appended {
         let is_contiguous = (first.get()..)
             .zip(&positions)
             .all(|(number, position)| position.get() == number);
-        Some(if is_contiguous {
-            Self::contiguous(first, count)
-        } else {
-            Self {
-                first,
-                scattered: positions,
-                count,
-            }
+        Some(Self {
+            first,
+            scattered: if is_contiguous { Vec::new() } else { positions },
+            count,
+            is_found: true,
         })
+    }
+
+    /// Whether an earlier append stored the events, so that this one checked no condition.
+    pub(crate) fn is_found(&self) -> bool {
+        self.is_found
     }
 
     /// The position of each event, in the order of the append.

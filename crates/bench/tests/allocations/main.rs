@@ -3,6 +3,7 @@
 
 #[path = "../it/common.rs"]
 mod common;
+mod lanes;
 mod pass;
 mod scope;
 mod series;

@@ -4,20 +4,21 @@ use std::panic::AssertUnwindSafe;
 use std::time::Duration;
 
 use conformance_suite::Random;
-use dcb_core::{Decided, DecisionModel, Error, Event, EventStore, Fault, Projector};
+use dcb_core::{Decided, DecisionModel, Error, Event, EventStore, Fault, Position, Projector};
 use futures_util::FutureExt as _;
 use tokio::time::timeout;
 use uuid::Uuid;
 
 use super::worker::{Workload, boundary, events};
-use super::{Acknowledged, Boundary, Count, Failed, Ledger};
+use super::{Acknowledged, Boundary, Count, Failed, Ledger, Refusal};
 use crate::fixture::panic_silently;
 
 /// The number of different boundaries.
 const BOUNDARIES: u64 = 4;
 
 /// Makes decisions in lanes, on a few boundaries that overlap. Every second one also depends on a
-/// boundary of its own. Some are refused, panic or are dropped.
+/// boundary of its own. Some are refused, have no events, panic or are dropped. Some lanes forget what
+/// they know.
 ///
 /// # Panics
 /// If building a valid event fails, which would be a bug in this crate.
@@ -30,6 +31,9 @@ where
     for _ in 0..workload.decisions {
         let shared = boundary(&mut Random::new(random.below(BOUNDARIES)));
         let own = random.once_in(2).then(|| boundary(&mut random));
+        if let (true, Some(lanes)) = (random.once_in(10), store.lanes()) {
+            lanes.forget();
+        }
         decide_once(store, &mut random, &mut ledger, shared, own).await;
     }
     ledger
@@ -44,7 +48,10 @@ async fn decide_once<S>(
 ) where
     S: EventStore + Clone + 'static,
 {
+    let before = store.head().await;
     let mut tries: Vec<Vec<Uuid>> = Vec::new();
+    // The count that the last try saw.
+    let mut saw: Option<Count> = None;
     let is_dropped = random.once_in(10);
     let counter =
         |boundary: &Boundary| Projector::counter(boundary.query().expect("the boundary is valid"));
@@ -52,8 +59,12 @@ async fn decide_once<S>(
         if random.once_in(20) {
             panic_silently();
         }
+        saw = counts.first().cloned();
         if random.once_in(8) {
             return Err(Refused(None));
+        }
+        if random.once_in(8) {
+            return Ok(Vec::new());
         }
         let events = events(random, &counts);
         tries.push(events.iter().filter_map(Event::id).collect());
@@ -84,6 +95,20 @@ async fn decide_once<S>(
         true => timeout(Duration::from_micros(500), decision).await.ok(),
         false => Some(decision.await),
     };
+    let decided_nothing = match &decided {
+        Some(Ok(Ok(decided))) => decided.appended.is_none(),
+        Some(Ok(Err(Refused(error)))) => error.is_none(),
+        _ => false,
+    };
+    if let (true, Some(count)) = (decided_nothing, saw) {
+        // The tries before it were not committed.
+        ledger.conflicts.extend(tries);
+        if let (Ok(before), Ok(after)) = (before, store.head().await) {
+            let heads = [before, after].map(Position::number_or_zero);
+            ledger.refusals.push(Refusal { count, heads });
+        }
+        return;
+    }
     let last = tries.pop();
     ledger.conflicts.extend(tries);
     match (decided, last) {
@@ -91,8 +116,7 @@ async fn decide_once<S>(
         (None, _) => {}
         // A refusal or a panic follows tries that were not committed.
         (Some(Err(_)), last) => ledger.conflicts.extend(last),
-        (Some(Ok(Err(Refused(None)))), last) => ledger.conflicts.extend(last),
-        (Some(Ok(Err(Refused(Some(error))))), last) => note(ledger, error, last),
+        (Some(Ok(Err(Refused(error)))), last) => note(ledger, error, last),
         (Some(Ok(Ok(Decided { appended, .. }))), last) => {
             let appended = appended.expect("a decision with events has positions");
             ledger.acknowledged.push(Acknowledged {
@@ -104,7 +128,8 @@ async fn decide_once<S>(
 }
 
 /// Notes the error of the last try.
-fn note(ledger: &mut Ledger, error: Error, last: Option<Vec<Uuid>>) {
+fn note(ledger: &mut Ledger, error: Option<Error>, last: Option<Vec<Uuid>>) {
+    let Some(error) = error else { return };
     match error {
         Error::RetriesExhausted { .. } => ledger.conflicts.extend(last),
         Error::OutcomeUnknown { .. } | Error::Fault(Fault::Panicked) => ledger.unknown.extend(last),

@@ -35,6 +35,8 @@ pub struct Ledger {
     pub failed: Vec<Failed>,
     /// The ids of the appends whose outcome the store does not know.
     pub unknown: Vec<Vec<Uuid>>,
+    /// The decisions in lanes that were refused by their own closure, or had no events.
+    pub refusals: Vec<Refusal>,
     /// The errors of failed reads. Such a decision ends without an append.
     pub unread: Vec<String>,
 }
@@ -46,6 +48,14 @@ pub struct Acknowledged {
     pub first: u64,
     /// The ids of the events.
     pub ids: Vec<Uuid>,
+}
+
+/// The count that a decision without events saw. The log must have had it at some time of the call.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Refusal {
+    count: Count,
+    /// The heads of the log before and after the call.
+    heads: [u64; 2],
 }
 
 /// An append that failed and wrote nothing.

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use uuid::Uuid;
 
-use super::{Decision, Ledger, MARK};
+use super::{Decision, Ledger, MARK, Refusal};
 use dcb_core::{Query, SequencedEvent};
 
 /// Counts of a checked run.
@@ -64,6 +64,20 @@ pub enum Violation {
         /// The query that both counts are for.
         query: Query,
     },
+    /// A decision without events saw a count that the log had at no time of its call.
+    #[error(
+        "a refusal between the heads {heads:?} counted {counted} events of {query:?}, the log had {present:?}"
+    )]
+    WrongRefusal {
+        /// The heads of the log before and after the call.
+        heads: [u64; 2],
+        /// The count of the decision.
+        counted: u64,
+        /// The counts in the log at these heads.
+        present: [u64; 2],
+        /// The query that the counts are for.
+        query: Query,
+    },
     /// The data of an event differs from the appended data.
     #[error("the event at position {position} differs from the appended event")]
     Corrupt {
@@ -105,6 +119,9 @@ pub fn check(log: &[SequencedEvent], ledgers: &[Ledger]) -> Result<Summary, Viol
         if let Some(decision) = decision {
             check_counts(log, index, decision)?;
         }
+    }
+    for refusal in ledgers.iter().flat_map(|ledger| &ledger.refusals) {
+        check_refusal(log, refusal)?;
     }
     for ledger in ledgers {
         check_ledger(ledger, &positions)?;
@@ -201,6 +218,26 @@ fn check_counts(
         }
     }
     Ok(())
+}
+
+/// Checks that the log had the count at some time between the heads. Each event adds at most 1.
+fn check_refusal(log: &[SequencedEvent], refusal: &Refusal) -> Result<(), Violation> {
+    let Refusal { count, heads } = refusal;
+    let corrupt = |_| Violation::Corrupt { position: heads[1] };
+    let query = count.boundary.query().map_err(corrupt)?;
+    let present = heads.map(|head| {
+        let before = log.iter().take(head as usize);
+        before.filter(|event| query.matches(event)).count() as u64
+    });
+    match (present[0]..=present[1]).contains(&count.events) {
+        true => Ok(()),
+        false => Err(Violation::WrongRefusal {
+            heads: *heads,
+            counted: count.events,
+            present,
+            query,
+        }),
+    }
 }
 
 fn check_ledger(ledger: &Ledger, positions: &HashMap<Uuid, u64>) -> Result<(), Violation> {

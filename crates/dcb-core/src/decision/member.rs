@@ -38,8 +38,13 @@ impl<'d, P: Projection, S: EventStore> Member<'d, P, S> {
         let committed = seat.committed(&mut self.folded);
         self.fold(&committed)?;
         let turn = seat.turn().await;
+        let mut is_counted = false;
         loop {
-            match turn.begin(&mut self.folded) {
+            let start = turn.begin(&mut self.folded);
+            if !std::mem::replace(&mut is_counted, true) {
+                turn.count(matches!(start, Some(Start::Fold(_))));
+            }
+            match start {
                 None => return Ok(None),
                 Some(Start::Fold(events)) => {
                     self.fold(&events)?;

@@ -21,7 +21,8 @@ use crate::{Append, Appended, Error, Event, EventStore, Metrics, Projected, Proj
 /// committed, so the log as a whole makes progress.
 ///
 /// An event that is decided but not committed yet is folded with an estimated position and the time
-/// of the decision.
+/// of the decision. While the lane knows the event, later decisions see it with that time too; the
+/// position is corrected by the commit. What a decision costs: see [`cost`](crate::cost).
 ///
 /// `sqlite::BlockingSqliteStore::decide` is the same without async.
 #[derive(Clone, Debug)]

@@ -24,6 +24,9 @@ pub(crate) enum Outcome {
     Committed(Option<Appended>),
     /// Nothing was written, because what it saw has changed. Decide again.
     Again(Option<Position>),
+    /// Nothing was written, because the lane knew too little when the call began. Decide again, on
+    /// what a read returns.
+    Outdated,
     Failed(Error),
 }
 
@@ -38,6 +41,9 @@ pub(super) enum Verdict {
     /// an earlier group was not committed.
     Again(Option<Position>),
     Failed(Error),
+    /// What the group saw, which was the log at this time, is not the log any more. A member that was
+    /// called later could not know; the others get the verdict.
+    Changed(Option<Instant>, Box<Verdict>),
 }
 
 /// Decisions in order, each on the state that the ones before it lead to.
@@ -57,6 +63,7 @@ pub(super) struct Group {
 }
 
 struct Member {
+    called: Instant,
     /// The number of its events. A member without events waits for what it saw.
     events: usize,
     answer: oneshot::Sender<Outcome>,
@@ -89,8 +96,8 @@ impl Group {
     }
 
     /// Adds a member that waits for the commit of what it saw.
-    pub(super) fn watch(&mut self) -> Answer {
-        self.add_member(0)
+    pub(super) fn watch(&mut self, called: Instant) -> Answer {
+        self.add_member(called, 0)
     }
 
     /// Whether one of these conditions fails because of an event of the group. The store does not
@@ -102,9 +109,9 @@ impl Group {
         queries.any(|query| self.events.iter().any(|event| query.selects(event)))
     }
 
-    /// Adds a decision.
-    pub(super) fn add(&mut self, decision: Decision, query: &Query) -> Answer {
-        let answer = self.add_member(decision.events.len());
+    /// Adds the decision of a call that began at `called`.
+    pub(super) fn add(&mut self, called: Instant, decision: Decision, query: &Query) -> Answer {
+        let answer = self.add_member(called, decision.events.len());
         self.conditions.extend(decision.conditions);
         self.deadline = self.deadline.max(Some(decision.deadline));
         for event in decision.events {
@@ -118,9 +125,13 @@ impl Group {
         answer
     }
 
-    fn add_member(&mut self, events: usize) -> Answer {
+    fn add_member(&mut self, called: Instant, events: usize) -> Answer {
         let (answer, answered) = oneshot::channel();
-        self.members.push(Member { events, answer });
+        self.members.push(Member {
+            called,
+            events,
+            answer,
+        });
         answered
     }
 
@@ -155,18 +166,20 @@ impl Group {
     /// Tells each member what became of its decision.
     pub(super) fn answer(self, verdict: &Verdict) {
         let mut first = 0;
-        for Member { events, answer } in self.members {
-            let own = first..first + events;
+        for member in self.members {
+            let own = first..first + member.events;
             first = own.end;
+            let outcome = verdict.of_member(member.called, &self.ids[own.clone()], own.start);
             // Sending fails only if the caller has left.
-            let _ = answer.send(verdict.of_member(&self.ids[own.clone()], own.start));
+            let _ = member.answer.send(outcome);
         }
     }
 }
 
 impl Verdict {
-    /// The outcome of the member that has these events, beginning with the group's event `first`.
-    fn of_member(&self, ids: &[Uuid], first: usize) -> Outcome {
+    /// The outcome of the member that was called at this time and has these events, beginning with the
+    /// group's event `first`.
+    fn of_member(&self, called: Instant, ids: &[Uuid], first: usize) -> Outcome {
         match self {
             Self::Committed(appended) => {
                 let positions = appended.iter().flat_map(Appended::positions);
@@ -174,6 +187,8 @@ impl Verdict {
                 Outcome::Committed(Appended::found(own.collect()))
             }
             Self::Again(position) => Outcome::Again(*position),
+            Self::Changed(known_at, _) if *known_at < Some(called) => Outcome::Outdated,
+            Self::Changed(_, verdict) => verdict.of_member(called, ids, first),
             // A member without events has nothing that could fail, but what it saw is not committed.
             Self::Failed(_) if ids.is_empty() => Outcome::Again(None),
             Self::Failed(Error::OutcomeUnknown { .. }) => {

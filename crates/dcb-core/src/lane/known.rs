@@ -1,11 +1,12 @@
-//! The matching events of a lane's boundary, kept while the lane is busy, so that its members need
-//! no read of their own.
+//! The matching events of a lane's boundary, kept so that its members need no read of their own, and
+//! while the lane rests, so that the next ones need none either.
 
+use std::mem::size_of;
 use std::sync::Arc;
 use std::time::{Instant, SystemTime};
 
 use super::Lanes;
-use crate::{Bookmark, Event, Position, SequencedEvent};
+use crate::{Bookmark, Event, Position, SequencedEvent, Upcasts};
 
 /// The events that match the query of a lane: first those in the log, then those that members have
 /// decided and that are not committed yet.
@@ -22,7 +23,7 @@ pub(super) struct Known {
     /// Whether members can decide on `events`. False before the first read, and when other writers
     /// may have appended events that match.
     is_current: bool,
-    /// True if the lane does not keep the events up to `read_to`.
+    /// True if the lane does not keep the events up to `read_to` as a read returns them.
     has_gap: bool,
     /// Increases when events that a member may have folded are discarded.
     epoch: u64,
@@ -48,6 +49,23 @@ impl Known {
     /// The maximum size of the events that a lane keeps.
     pub(super) const MAX_BYTES: usize = 8 << 20;
 
+    /// The size of an event beside its content: the event, its counts, and what the allocator adds for
+    /// both of its parts.
+    const EVENT_BYTES: usize = size_of::<SequencedEvent>() + 2 * size_of::<usize>() + 32;
+
+    /// The size of what is kept for later callers; `None` if it is not worth it. Nothing is pending.
+    pub(super) fn rest(&self) -> Option<usize> {
+        let is_read = self.is_current || self.read_to.is_some();
+        let is_kept = is_read && !self.has_gap && !self.is_too_large();
+        let places = self.events.capacity() * size_of::<Arc<SequencedEvent>>();
+        is_kept.then(|| self.bytes + self.events.len() * Self::EVENT_BYTES + places)
+    }
+
+    /// The next member reads what other writers may have appended.
+    pub(super) fn expect_others(&mut self) {
+        self.is_current = false;
+    }
+
     /// Whether members can decide without a read.
     pub(super) fn is_current(&self) -> bool {
         self.is_current && !self.is_too_large()
@@ -56,6 +74,11 @@ impl Known {
     /// Whether the events were all those of the log at some time after this.
     pub(super) fn is_proven_since(&self, time: Instant) -> bool {
         self.proven_at.is_some_and(|proven| proven >= time)
+    }
+
+    /// When the read or the commit began that proved what is known.
+    pub(super) fn proven_at(&self) -> Option<Instant> {
+        self.proven_at
     }
 
     /// The `after` of the next condition.
@@ -127,8 +150,9 @@ impl Known {
         self.read_to = head;
     }
 
-    /// Adds an event that a member has decided. Its position is an estimate until it is committed.
-    pub(super) fn add_decided(&mut self, event: &Event, at: SystemTime) {
+    /// Adds an event that a member has decided, as a read will return it. Its position is an estimate
+    /// until it is committed. If a read will fail, the members after it are to meet that failure.
+    pub(super) fn add_decided(&mut self, event: &Event, at: SystemTime, upcasts: Option<&Upcasts>) {
         if !self.is_current {
             return;
         }
@@ -139,6 +163,16 @@ impl Known {
         let event = event.clone();
         let id = event.id_or_new();
         let event = event.into_sequenced(position, at, id);
+        let upcast = upcasts.map(|upcasts| upcasts.apply(event.clone()));
+        let event = match upcast {
+            None => event,
+            Some(Ok(event)) => event,
+            Some(Err(_)) => {
+                self.has_gap = true;
+                self.is_current = false;
+                event
+            }
+        };
         self.bytes += event.size_bytes();
         self.events.push(Arc::new(event));
     }

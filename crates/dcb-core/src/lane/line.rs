@@ -91,6 +91,11 @@ impl Line {
         self.places.is_empty() && self.turn.is_none()
     }
 
+    /// Frees what the members used. None is left.
+    pub(super) fn rest(&mut self) {
+        self.places = BTreeMap::new();
+    }
+
     /// Whether the turn under way is the first of the lane, and no other member waits.
     pub(super) fn is_first_and_only(&self) -> bool {
         self.turns == 1 && self.places.is_empty()

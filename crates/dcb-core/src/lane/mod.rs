@@ -25,10 +25,13 @@
 //!   read does, once for all that wait for it.
 //! - A member that is dropped, panics or takes too long delays the others by at most
 //!   [`Lanes::TURN_LIMIT`].
-//! - A lane disappears when it has no members.
+//! - A lane without members rests ([`cache`]): it keeps what it knows. The next member decides on that
+//!   as on what other members have decided. If the log has changed meanwhile, the lane reads what is
+//!   new, and the attempt does not count.
 //!
 //! Tested by `lanes.rs` of `dcb-conformance`.
 
+mod cache;
 mod drive;
 mod group;
 mod known;
@@ -36,7 +39,6 @@ mod line;
 mod pause;
 mod state;
 
-use std::collections::HashMap;
 use std::fmt;
 use std::future::poll_fn;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -48,6 +50,7 @@ use std::task::{Context, Poll, Waker};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use cache::{Cache, Counts};
 pub(crate) use drive::drive;
 pub(crate) use group::{Answer, Decision, Outcome};
 use known::Known;
@@ -60,27 +63,30 @@ use state::{Purpose, Settled, State};
 
 use store_meter::Share;
 
-use crate::{Append, Appended, Bookmark, Error, Metrics, Query, Reads, SequencedEvent};
+use crate::{
+    Append, Appended, Bookmark, Error, Metrics, Query, Reads, SequencedEvent, Stats, Upcasts,
+};
 
-/// The lanes of a store: one for each boundary on which a decision is under way.
+/// The lanes of a store: one for each boundary on which a decision is under way, and those that keep
+/// what they know for the next decision.
 ///
 /// A store that has `Lanes` returns them from [`EventStore::lanes`](crate::EventStore::lanes). Then
 /// [`DecisionModel`](crate::DecisionModel) and [`CommandExecutor`](crate::CommandExecutor) use them.
 /// Clones share the lanes.
-#[derive(Clone, Default)]
+#[derive(Clone)]
 pub struct Lanes {
-    by_reads: Arc<ByReads>,
+    cache: Arc<Cache>,
+    upcasts: Option<Arc<Upcasts>>,
     metrics: Metrics,
 }
 
-#[derive(Default)]
-struct ByReads(Mutex<HashMap<Arc<Reads>, Arc<Lane>>>);
-
-/// The decisions under way on one boundary.
+/// The decisions on one boundary.
 pub(crate) struct Lane {
     reads: Arc<Reads>,
+    /// Its size while it knows no event.
+    size_bytes: usize,
     state: Mutex<State>,
-    lanes: Weak<ByReads>,
+    cache: Weak<Cache>,
 }
 
 impl Lanes {
@@ -98,22 +104,74 @@ impl Lanes {
         events <= Known::MAX_EVENTS && bytes <= Known::MAX_BYTES
     }
 
-    /// Creates the lanes of a store.
+    /// Creates the lanes of a store, with a cache of [`Lanes::DEFAULT_CACHE_BYTES`].
     pub fn new() -> Self {
-        Self::default()
+        Self::with_cache(Self::DEFAULT_CACHE_BYTES)
+    }
+
+    /// Creates the lanes of a store. Those without members keep what they know, of at most this size
+    /// together; with 0 they keep nothing. The least recently used is dropped first.
+    ///
+    /// What a lane knows is refused as the `after` of a condition is, by the id of an event, if it is
+    /// not in the log any more. So the heads that the store's reads return must have an id.
+    pub fn with_cache(max_bytes: usize) -> Self {
+        Self::measured(max_bytes, Metrics::default())
     }
 
     /// Creates the lanes of a store whose decisions are recorded.
-    pub(crate) fn measured(metrics: Metrics) -> Self {
+    pub(crate) fn measured(max_bytes: usize, metrics: Metrics) -> Self {
+        let cache = Cache::new(max_bytes, Arc::default(), metrics.clone());
         Self {
+            cache: Arc::new(cache),
+            upcasts: None,
             metrics,
-            ..Self::default()
         }
+    }
+
+    /// The lanes of a store that returns the events of this one through `upcasts`. They have a cache of
+    /// their own, of the same size, because the events differ.
+    pub(crate) fn upcasting(&self, upcasts: Arc<Upcasts>) -> Self {
+        let counts: Arc<Counts> = Arc::clone(&self.cache.counts);
+        let cache = Cache::new(self.cache.max_bytes, counts, self.metrics.clone());
+        Self {
+            cache: Arc::new(cache),
+            upcasts: Some(upcasts),
+            metrics: self.metrics.clone(),
+        }
+    }
+
+    /// Drops what the lanes know, so that the next decision on each boundary reads it whole.
+    ///
+    /// The stores call it in their `clear`. A lane notices by itself if the log was restored or
+    /// emptied, except that a new event may have the position and the id of an old one. Call it also
+    /// after `rebuild_keys` in another process: a lane may have read without the missing keys.
+    ///
+    /// ```
+    /// # use dcb_core::{DecisionModel, Error, Event, EventStore, MemoryStore, Projector, Query};
+    /// # #[tokio::main]
+    /// # async fn main() -> Result<(), Error> {
+    /// # let store = MemoryStore::new();
+    /// # let course = Projector::counter(Query::builder().tag("course_id:c1").build()?);
+    /// let model = DecisionModel::new(course);
+    /// let enrolled = Event::builder("Enrolled").tag("course_id:c1").build()?;
+    /// model.decide(&store, |_| Ok::<_, Error>(enrolled.clone())).await?;
+    /// assert!(store.stats().lane_bytes > 0);
+    /// store.lanes().expect("a store with lanes").forget();
+    /// assert_eq!(store.stats().lane_bytes, 0);
+    /// # Ok(()) }
+    /// ```
+    pub fn forget(&self) {
+        self.cache.forget();
+    }
+
+    /// Fills in the counts of the lanes.
+    pub fn add_to(&self, stats: Stats) -> Stats {
+        self.cache.add_to(stats)
     }
 
     /// The number of boundaries on which a decision is under way.
     pub fn len(&self) -> usize {
-        self.by_reads.lock().len()
+        self.cache.busy()
     }
 
     /// Whether no decision is under way.
@@ -171,24 +229,30 @@ impl Lanes {
 
     /// Takes a place in the line of the boundary's lane.
     pub(crate) fn enter(&self, reads: &Reads) -> Seat {
-        let mut lanes = self.by_reads.lock();
-        let lane = match lanes.get(reads) {
-            Some(lane) => Arc::clone(lane),
-            None => {
-                let reads = Arc::new(reads.clone());
-                let lane = Lane::new(Arc::clone(&reads), Arc::downgrade(&self.by_reads));
-                lanes.insert(reads, Arc::clone(&lane));
-                lane
-            }
-        };
-        // Before the lock is released: a lane without members could be removed.
-        let ticket = lane.state().line.arrive();
+        let (lane, ticket) = self.cache.enter(reads, || self.new_lane(reads));
         Seat {
             lane,
             called: Instant::now(),
             ticket: AtomicU64::new(ticket),
             _counted: self.metrics.enters_lane(),
         }
+    }
+
+    fn new_lane(&self, reads: &Reads) -> Arc<Lane> {
+        let can_rest = self.cache.max_bytes > 0;
+        let state = State::new(reads.clone().boundary(), self.upcasts.clone(), can_rest);
+        Arc::new(Lane {
+            reads: Arc::new(reads.clone()),
+            size_bytes: Lane::size_without_events(reads),
+            state: Mutex::new(state),
+            cache: Arc::downgrade(&self.cache),
+        })
+    }
+}
+
+impl Default for Lanes {
+    fn default() -> Self {
+        Self::new()
     }
 }
 
@@ -211,22 +275,7 @@ impl fmt::Debug for Lanes {
     }
 }
 
-impl ByReads {
-    /// Ignores poisoning: no code under the lock can unwind half-way through a change.
-    fn lock(&self) -> MutexGuard<'_, HashMap<Arc<Reads>, Arc<Lane>>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
 impl Lane {
-    fn new(reads: Arc<Reads>, lanes: Weak<ByReads>) -> Arc<Self> {
-        Arc::new(Self {
-            state: Mutex::new(State::new(Reads::clone(&reads).boundary())),
-            reads,
-            lanes,
-        })
-    }
-
     /// Ignores poisoning: no code under the lock can unwind half-way through a change.
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
@@ -254,26 +303,26 @@ impl Lane {
             waker.wake();
         }
         if next.is_none() {
-            self.remove_if_idle();
+            self.rest();
         }
         next
     }
 
-    fn remove_if_idle(&self) {
-        // Look first without the lock of the map, which all boundaries share.
+    /// Rests, if no member is left.
+    fn rest(&self) {
+        // Look first without the lock of the cache, which all boundaries share.
         if !self.state().is_idle() {
             return;
         }
-        let Some(lanes) = self.lanes.upgrade() else {
-            return;
-        };
-        let mut lanes = lanes.lock();
-        // The map may already have another lane of this query.
-        let is_listed = lanes
-            .get(&self.reads)
-            .is_some_and(|lane| std::ptr::eq(&**lane, self));
-        if is_listed && self.state().is_idle() {
-            lanes.remove(&self.reads);
+        if let Some(cache) = self.cache.upgrade() {
+            cache.rest(self);
+        }
+    }
+
+    /// A member has begun its turn, and needs to read or not.
+    fn count_turn(&self, is_hit: bool) {
+        if let Some(cache) = self.cache.upgrade() {
+            cache.count_turn(is_hit);
         }
     }
 }
@@ -327,7 +376,7 @@ impl Seat {
 impl Drop for Seat {
     fn drop(&mut self) {
         self.lane.step(|state| state.line.leave(self.ticket()));
-        self.lane.remove_if_idle();
+        self.lane.rest();
     }
 }
 
@@ -340,6 +389,11 @@ pub(crate) struct Decider<'s> {
 impl<'s> Decider<'s> {
     pub(crate) fn seat(&self) -> &'s Seat {
         self.seat
+    }
+
+    /// Counts the turn: whether the member needs to read before it decides.
+    pub(crate) fn count(&self, is_hit: bool) {
+        self.seat.lane.count_turn(is_hit);
     }
 
     /// What to do before the decision. `None` if the turn was overtaken.

@@ -2,6 +2,7 @@
 //! what to wake and to answer after the lock is released.
 
 use std::mem;
+use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant, SystemTime};
 
@@ -10,7 +11,7 @@ use super::group::{Answer, Decision, Group, Verdict};
 use super::known::{Folded, Known, Unfolded};
 use super::line::{Line, Ticket, TurnLost};
 use super::pause::pause;
-use crate::{Append, Appended, Bookmark, Error, Event, Fault, Query, SequencedEvent};
+use crate::{Append, Appended, Bookmark, Error, Event, Fault, Query, SequencedEvent, Upcasts};
 
 /// What a member needs its turn for.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -24,6 +25,10 @@ pub(super) enum Purpose {
 pub(super) struct State {
     pub(super) line: Line,
     query: Query,
+    /// How reads change the events of the log.
+    upcasts: Option<Arc<Upcasts>>,
+    /// Whether the lane rests when its members have left.
+    can_rest: bool,
     known: Known,
     /// The decisions of the next commit.
     collecting: Group,
@@ -33,6 +38,9 @@ pub(super) struct State {
     one_by_one: usize,
     /// The number of conflicts since the last commit.
     conflicts: u32,
+    /// Whether another process has appended since the lane read last. Then the lane reads what is new
+    /// after a rest: an append that is refused costs more.
+    has_rival: bool,
 }
 
 /// The decisions whose commit is under way.
@@ -79,16 +87,31 @@ pub(super) struct Settled {
 }
 
 impl State {
-    pub(super) fn new(query: Query) -> Self {
+    pub(super) fn new(query: Query, upcasts: Option<Arc<Upcasts>>, can_rest: bool) -> Self {
         Self {
             line: Line::default(),
             query,
+            upcasts,
+            can_rest,
             known: Known::default(),
             collecting: Group::default(),
             in_flight: None,
             one_by_one: 0,
             conflicts: 0,
+            has_rival: false,
         }
+    }
+
+    /// Ends the work of members that have left. Returns the size of what is kept for the next ones;
+    /// `None` if there is nothing to keep.
+    pub(super) fn rest(&mut self) -> Option<usize> {
+        self.line.rest();
+        self.conflicts = 0;
+        self.one_by_one = 0;
+        if self.has_rival {
+            self.known.expect_others();
+        }
+        self.known.rest().filter(|_| self.can_rest)
     }
 
     pub(super) fn is_idle(&self) -> bool {
@@ -145,7 +168,7 @@ impl State {
         let pause = pause(self.conflicts);
         self.line.extend_turn(number, pause + Lanes::READ_LIMIT);
         let after = self.known.before_read();
-        let is_alone = after.is_none() && self.line.is_first_and_only();
+        let is_alone = after.is_none() && !self.can_rest && self.line.is_first_and_only();
         Some(Start::Read {
             after,
             pause,
@@ -171,6 +194,7 @@ impl State {
     ) {
         let is_needed = !self.known.is_current() && self.known.read_to() == after;
         if is_needed && self.nothing_is_pending() {
+            self.has_rival &= after.is_none() || !events.is_empty();
             self.known.add_read(begun, events, head);
         }
     }
@@ -201,9 +225,9 @@ impl State {
         let next = if decision.events.is_empty() {
             self.watch(called)
         } else if self.collecting.breaks(&decision.conditions) {
-            Next::Again(self.collecting.watch())
+            Next::Again(self.collecting.watch(called))
         } else {
-            self.collect(decision)
+            self.collect(called, decision)
         };
         Ok((next, self.line.end_turn(number)))
     }
@@ -216,16 +240,16 @@ impl State {
             match &mut self.in_flight {
                 None if is_fresh => return Next::Done,
                 Some(commit) if is_fresh || commit.begun >= called => {
-                    return Next::Wait(commit.group.watch());
+                    return Next::Wait(commit.group.watch(called));
                 }
                 _ => {}
             }
         }
-        let answer = self.collecting.watch();
+        let answer = self.collecting.watch(called);
         self.commit_or_wait(answer)
     }
 
-    fn collect(&mut self, mut decision: Decision) -> Next {
+    fn collect(&mut self, called: Instant, mut decision: Decision) -> Next {
         let events = decision.events.into_iter().map(Event::with_new_id);
         decision.events = events.collect();
         let now = SystemTime::now();
@@ -234,9 +258,10 @@ impl State {
             .iter()
             .filter(|event| self.query.selects(event))
         {
-            self.known.add_decided(event, now);
+            let upcasts = self.upcasts.as_deref();
+            self.known.add_decided(event, now, upcasts);
         }
-        let answer = self.collecting.add(decision, &self.query);
+        let answer = self.collecting.add(called, decision, &self.query);
         self.commit_or_wait(answer)
     }
 
@@ -265,20 +290,37 @@ impl State {
             Err(Error::Conflict { position, .. }) => Some(*position),
             _ => None,
         };
+        let known_at = self.known.proven_at();
+        let is_changed = self.is_changed(&result);
+        let changed = |verdict| match is_changed {
+            true => Verdict::Changed(known_at, Box::new(verdict)),
+            false => verdict,
+        };
         let (verdict, is_as_seen) = self.verdict(&group, begun, result);
         let mut settled = Settled {
-            answers: vec![(group, verdict)],
+            answers: vec![(group, changed(verdict))],
             ..Settled::default()
         };
         if !is_as_seen {
             self.line.end_outdated_turn();
             let group = mem::take(&mut self.collecting);
-            settled.answers.push((group, Verdict::Again(conflict)));
+            let again = changed(Verdict::Again(conflict));
+            settled.answers.push((group, again));
         } else if !self.collecting.is_empty() {
             settled.next = Some(self.take_group());
         }
         settled.woken = self.line.wake_first();
         settled
+    }
+
+    /// Whether the commit failed because the lane's events are not those of the log any more.
+    fn is_changed(&self, result: &Result<Option<Appended>, Error>) -> bool {
+        match result {
+            // The first condition is that of the lane.
+            Err(Error::Conflict { condition, .. }) => *condition == 0,
+            Err(Error::PastReplaced { .. } | Error::AfterBeyondHead { .. }) => true,
+            _ => false,
+        }
     }
 
     /// The verdict on a group, and whether the members after it have seen what is now in the log.
@@ -293,11 +335,10 @@ impl State {
                 self.known.confirm(begun);
                 (Verdict::Committed(None), true)
             }
-            // Its events were stored before, so what the members after it saw is not the log.
-            Ok(Some(appended))
-                if Some(appended.first()) <= Bookmark::position_of(self.known.read_to()) =>
-            {
-                self.known.discard_all();
+            // Its events were stored before, so what the members after it saw is not the log. No
+            // condition was checked, so events of other writers may be before them.
+            Ok(Some(appended)) if appended.is_found() => {
+                self.known.discard_decided();
                 (Verdict::Committed(Some(appended)), false)
             }
             Ok(Some(appended)) => {
@@ -307,8 +348,12 @@ impl State {
                 self.known.commit(begun, &positions, last);
                 (Verdict::Committed(Some(appended)), true)
             }
-            Err(Error::Conflict { position, .. }) => {
+            Err(Error::Conflict {
+                position,
+                condition,
+            }) => {
                 self.conflicts += 1;
+                self.has_rival |= condition == 0;
                 self.known.discard_decided();
                 (Verdict::Again(Some(position)), false)
             }

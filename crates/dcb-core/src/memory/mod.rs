@@ -31,7 +31,7 @@ impl Default for MemoryStore {
         Self {
             limits: Limits::default(),
             projections: Arc::default(),
-            lanes: Lanes::measured(metrics.clone()),
+            lanes: Lanes::measured(Lanes::DEFAULT_CACHE_BYTES, metrics.clone()),
             log: Arc::default(),
             signal: Notifier::default(),
             metrics,
@@ -60,12 +60,20 @@ impl MemoryStore {
         self
     }
 
+    /// Limits the lanes at rest to this size in bytes, as [`Lanes::with_cache`] does.
+    #[must_use]
+    pub fn with_lane_cache(mut self, max_bytes: usize) -> Self {
+        self.lanes = Lanes::measured(max_bytes, self.metrics.clone());
+        self
+    }
+
     /// Deletes all events, tracked positions and commands. The next event gets position 1.
     ///
     /// # Errors
     /// [`Fault::Closed`].
     pub fn clear(&self) -> Result<(), Error> {
         self.log()?.clear();
+        self.lanes.forget();
         self.signal.notify();
         Ok(())
     }
@@ -170,10 +178,10 @@ impl EventStore for MemoryStore {
     }
 
     fn stats(&self) -> Stats {
-        Stats {
+        self.lanes.add_to(Stats {
             running_projections: self.projections.running() as u64,
             ..self.lock().stats
-        }
+        })
     }
 
     async fn close(&self) {

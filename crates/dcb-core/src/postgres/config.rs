@@ -1,6 +1,6 @@
 use postgres_store::{ServerConfig, embed_server_config};
 
-use crate::{Limits, ProjectionLimit};
+use crate::{Lanes, Limits, ProjectionLimit};
 
 /// The settings of a log in PostgreSQL. Those of the server are read and set like own ones:
 ///
@@ -27,6 +27,10 @@ pub struct Config {
     /// Maximum number of concurrent projections per store. Excess calls fail immediately. Default:
     /// 100.
     pub max_concurrent_projections: usize,
+    /// Maximum size in bytes of what the store keeps of boundaries on which it has decided, so that
+    /// the next decision on one of them reads nothing; see [decisions](crate::cost). 0 keeps nothing.
+    /// Default: [`Lanes::DEFAULT_CACHE_BYTES`], 64 MiB.
+    pub lane_cache_bytes: usize,
 }
 
 impl Config {
@@ -36,6 +40,7 @@ impl Config {
             server: ServerConfig::new(url, "dcb", "dcb-core"),
             limits: Limits::default(),
             max_concurrent_projections: ProjectionLimit::DEFAULT_MAX,
+            lane_cache_bytes: Lanes::DEFAULT_CACHE_BYTES,
         }
     }
 }

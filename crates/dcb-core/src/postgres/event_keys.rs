@@ -81,6 +81,9 @@ pub async fn check_keys(
 /// takes longer than their time limit. Reads go on, and see the keys once all are there. Costs as much
 /// as [`check_keys`], and an insert for each missing key.
 ///
+/// A store that is open meanwhile may remember boundaries without the events whose keys were missing.
+/// Call [`Lanes::forget`](crate::Lanes::forget) on it afterwards, or open it again.
+///
 /// Names, seats and the like may have been taken twice while keys were missing. This function can't
 /// tell; read the events of such tags afterwards.
 ///

@@ -117,6 +117,7 @@ impl PostgresStore {
         let projections = ProjectionLimit::new(config.max_concurrent_projections);
         let appends = Notifier::new();
         let listener = listener(&server, &schema, appends.clone());
+        let lanes = Lanes::measured(config.lane_cache_bytes, metrics);
         let shared = Shared {
             config,
             queue,
@@ -126,7 +127,7 @@ impl PostgresStore {
             appends,
             listener,
             projections,
-            lanes: Lanes::measured(metrics),
+            lanes,
         };
         Ok(Self {
             shared: Arc::new(shared),
@@ -156,7 +157,13 @@ impl PostgresStore {
             return Err(Fault::Closed.into());
         }
         let shared = Arc::clone(&self.shared);
-        let cleared = to_its_end(async move { shared.queue.committer().clear().await }).await;
+        let cleared = to_its_end(async move {
+            let cleared = shared.queue.committer().clear().await;
+            // After a failure too, because the log may have been cleared.
+            shared.lanes.forget();
+            cleared
+        })
+        .await;
         self.shared.readers.replicas().restart();
         // Wake the subscriptions after a failure too, because the log may have been cleared. An
         // announcement is only a hint: subscriptions read the log themselves.
@@ -278,7 +285,7 @@ impl EventStore for PostgresStore {
     fn stats(&self) -> Stats {
         let counters = &self.shared.counters;
         let queue = self.shared.queue.stats();
-        Stats {
+        self.shared.lanes.add_to(Stats {
             commits: counters.commits.load(Ordering::Relaxed),
             appends: counters.appends.load(Ordering::Relaxed),
             events: counters.events.load(Ordering::Relaxed),
@@ -290,7 +297,8 @@ impl EventStore for PostgresStore {
             running_projections: self.shared.projections.running() as u64,
             read_connections: self.shared.readers.size(),
             listener: self.shared.listener_report(),
-        }
+            ..Stats::default()
+        })
     }
 
     async fn close(&self) {

@@ -68,6 +68,13 @@ impl Reads {
         }
     }
 
+    /// The size of its parts that are not in the value itself.
+    pub(crate) fn heap_bytes(&self) -> usize {
+        let queries = self.every.iter().chain(&self.last);
+        let lists = self.last.capacity() * size_of::<Query>();
+        lists + queries.map(Query::heap_bytes).sum::<usize>()
+    }
+
     /// The events that the state depends on.
     pub(crate) fn boundary(self) -> Query {
         let queries = self.every.into_iter().chain(self.last);

@@ -328,19 +328,18 @@ impl BlockingSqliteStore {
     pub fn stats(&self) -> Stats {
         let counters = &self.log.counters;
         let queue = self.queue.stats();
-        Stats {
+        self.log.lanes.add_to(Stats {
             commits: counters.commits.load(Ordering::Relaxed),
             appends: counters.appends.load(Ordering::Relaxed),
             events: counters.events.load(Ordering::Relaxed),
             conflicts: counters.conflicts.load(Ordering::Relaxed),
             reads: counters.reads.load(Ordering::Relaxed),
-            lost_connections: 0,
-            listener: None,
             largest_batch: queue.largest_batch as u64,
             queued_appends: queue.queued as u64,
             running_projections: self.log.projections.running() as u64,
             read_connections: self.log.read_connections() as u64,
-        }
+            ..Stats::default()
+        })
     }
 
     /// Refuses new calls, waits for queued appends, and closes the connections. The last process to

@@ -1,6 +1,6 @@
 use sqlite_store::{FileConfig, Location, embed_file_config};
 
-use crate::{Limits, Metrics, ProjectionLimit};
+use crate::{Lanes, Limits, Metrics, ProjectionLimit};
 
 /// The location and the limits of a log in SQLite. The settings of the file are read and set like own
 /// ones:
@@ -31,6 +31,10 @@ pub struct Config {
     pub keys_in_memory: usize,
     /// Maximum number of concurrent projections. Excess calls fail. Default: 100.
     pub max_concurrent_projections: usize,
+    /// Maximum size in bytes of what the store keeps of boundaries on which it has decided, so that
+    /// the next decision on one of them reads nothing; see [decisions](crate::cost). 0 keeps nothing.
+    /// Default: [`Lanes::DEFAULT_CACHE_BYTES`], 64 MiB.
+    pub lane_cache_bytes: usize,
 }
 
 impl Config {
@@ -40,6 +44,7 @@ impl Config {
             limits: Limits::default(),
             keys_in_memory: 16_384,
             max_concurrent_projections: ProjectionLimit::DEFAULT_MAX,
+            lane_cache_bytes: Lanes::DEFAULT_CACHE_BYTES,
         }
     }
 

@@ -77,6 +77,9 @@ pub fn check_keys(
 /// time limit. Reads go on. Costs an insert for each key of each event, and blocks its thread; the
 /// `-wal` file grows to the size of the index.
 ///
+/// A store that is open meanwhile may remember boundaries without the events whose keys were missing.
+/// Call [`Lanes::forget`](crate::Lanes::forget) on it afterwards, or open it again.
+///
 /// Names, seats and the like may have been taken twice while keys were missing. This function can't
 /// tell; read the events of such tags afterwards.
 ///

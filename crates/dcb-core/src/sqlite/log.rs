@@ -77,7 +77,7 @@ impl Log {
     ) -> Self {
         Self {
             projections: ProjectionLimit::new(config.max_concurrent_projections),
-            lanes: Lanes::measured(metrics.clone()),
+            lanes: Lanes::measured(config.lane_cache_bytes, metrics.clone()),
             signal: Notifier::default(),
             file,
             writer: Mutex::new(writer),
@@ -105,10 +105,13 @@ impl Log {
 
     /// Empties the log between two batches.
     pub(super) fn clear(&self) -> Result<(), Error> {
-        match &*self.writer() {
-            Some(writer) => writer.clear()?,
+        let cleared = match &*self.writer() {
+            Some(writer) => writer.clear(),
             None => return Err(self.no_writer()),
-        }
+        };
+        // After a failure too, because the log may have been cleared.
+        self.lanes.forget();
+        cleared?;
         self.signal.notify();
         Ok(())
     }

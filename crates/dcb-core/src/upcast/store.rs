@@ -14,17 +14,22 @@ use crate::{Error, EventStore, EventStream, Events, Lanes, Query, ReadOptions};
 pub struct Upcasting<S> {
     store: S,
     upcasts: Arc<Upcasts>,
-    // Not the inner store's: its lanes keep events as they were appended.
+    // Not the inner store's: its lanes keep events as they were appended. Both count together.
     lanes: Lanes,
 }
 
 impl<S: EventStore> Upcasting<S> {
     /// Wraps `store` so that its events are read through `upcasts`.
     pub fn new(store: S, upcasts: Upcasts) -> Self {
+        let upcasts = Arc::new(upcasts);
+        let lanes = match store.lanes() {
+            Some(lanes) => lanes.upcasting(Arc::clone(&upcasts)),
+            None => Lanes::new().upcasting(Arc::clone(&upcasts)),
+        };
         Self {
-            lanes: Lanes::measured(store.metrics()),
+            lanes,
             store,
-            upcasts: Arc::new(upcasts),
+            upcasts,
         }
     }
 

@@ -220,3 +220,58 @@ async fn failed_upcast_ends_the_stream() {
     assert!(matches!(failed, Err(Error::Upcast { .. })), "{failed:?}");
     assert!(stream.next().await.is_none());
 }
+
+fn amounts() -> Projector<Vec<u64>> {
+    Projector::new(priced(), Vec::new(), |amounts: &mut Vec<u64>, event| {
+        amounts.push(event.json::<Price>().map_or(0, |price| price.amount));
+    })
+}
+
+/// Decides on the amounts, and appends these events.
+async fn decide_on_amounts<S: EventStore + Clone + 'static>(
+    store: &S,
+    events: Vec<Event>,
+) -> Result<Vec<u64>, Error> {
+    let mut seen = Vec::new();
+    let decide = |amounts| {
+        seen = amounts;
+        Ok::<_, Error>(events.clone())
+    };
+    DecisionModel::new(amounts()).decide(store, decide).await?;
+    Ok(seen)
+}
+
+/// The lanes of the inner store know the same events as they were appended.
+#[tokio::test]
+async fn warm_decisions_see_upcast_events() {
+    let store = Upcasting::new(MemoryStore::new(), upcasts());
+    for round in 0..3 {
+        let seen = decide_on_amounts(&store, events()).await.unwrap();
+        assert_eq!(seen, vec![200; 3 * round]);
+        let raw = decide_on_amounts(store.inner(), Vec::new()).await.unwrap();
+        assert_eq!(raw.iter().sum::<u64>(), 200 * (round as u64 + 1));
+    }
+    assert!(store.stats().lane_hits >= 4);
+    store.inner().clear().unwrap();
+    assert!(
+        decide_on_amounts(&store, Vec::new())
+            .await
+            .unwrap()
+            .is_empty()
+    );
+}
+
+/// A lane that kept the event as it was appended would hide what a read tells.
+#[tokio::test]
+async fn warm_decision_meets_an_event_that_can_not_be_upcast() {
+    let store = Upcasting::new(MemoryStore::new(), upcasts());
+    let wrong = Event::builder("Priced").tag("product:1").data("{}").build();
+    decide_on_amounts(&store, events()).await.unwrap();
+    decide_on_amounts(&store, vec![wrong.unwrap()])
+        .await
+        .unwrap();
+    for _ in 0..2 {
+        let failed = decide_on_amounts(&store, Vec::new()).await;
+        assert!(matches!(failed, Err(Error::Upcast { .. })), "{failed:?}");
+    }
+}

@@ -10,15 +10,19 @@ use dcb_core::{
 use tokio::runtime::Handle;
 use tokio::sync::oneshot;
 use tokio::task::block_in_place;
+use uuid::Uuid;
 
 use super::{LOST, Log, assert_replaced, numbered, on_each_backend};
 use crate::support::events::{head, tag, unless};
+use crate::support::wait::wait_until;
 
 on_each_backend! {
     projected_state_is_refused
     decision_from_two_reads_is_refused
     decision_under_way_is_refused
     decision_on_what_a_lane_knows_is_refused
+    warm_decision_reads_the_restored_log
+    warm_decision_reads_a_cleared_log
     command_is_refused
 }
 
@@ -110,7 +114,15 @@ async fn decision_on_what_a_lane_knows_is_refused(log: Log) {
         let log = Arc::clone(&log);
         tokio::spawn(async move {
             let decide = |seen| {
-                block_in_place(|| Handle::current().block_on(log.restore()));
+                block_in_place(|| {
+                    Handle::current().block_on(async {
+                        wait_until("the first is committed", async || {
+                            head(&log.store).await > LOST
+                        })
+                        .await;
+                        log.restore().await;
+                    });
+                });
                 Ok::<_, Error>(vec![numbered("a", seen)])
             };
             DecisionModel::new(counted())
@@ -131,6 +143,63 @@ async fn decision_on_what_a_lane_knows_is_refused(log: Log) {
     );
     assert_eq!(head(&log.store).await, 12, "nothing was written");
     Arc::into_inner(log).unwrap().close().await;
+}
+
+/// The lane knows lost events, since before the call. So the caller gets a decision on the new log.
+async fn warm_decision_reads_the_restored_log(log: Log) {
+    let model = DecisionModel::new(counted()).max_attempts(1);
+    let count = async || {
+        let mut counted = 0;
+        let decide = |seen| {
+            counted = seen;
+            Ok::<_, Error>(Vec::new())
+        };
+        let decided = model.decide(&log.store, decide).await.unwrap();
+        (counted, decided.attempts)
+    };
+    log.fill().await;
+    assert_eq!(count().await, (10, 1));
+    log.restore().await;
+    assert_eq!(count().await, (12, 1));
+    let append = async || {
+        let decide = |seen| Ok::<_, Error>(vec![numbered("a", seen)]);
+        let decided = model.decide(&log.store, decide).await.unwrap();
+        (decided.appended.unwrap().first().get(), decided.attempts)
+    };
+    assert_eq!(append().await, (13, 1));
+    // The log is restored again, and is longer than the lane knows it.
+    log.restore().await;
+    log.grow().await;
+    assert_eq!(append().await, (19, 1));
+    assert_eq!(count().await, (19, 1));
+    log.close().await;
+}
+
+/// The new events have the positions and the ids of the old ones, so only `clear` can tell.
+async fn warm_decision_reads_a_cleared_log(log: Log) {
+    let model = DecisionModel::new(counted());
+    let event = |tag: &str, id| numbered(tag, id).with_id(Uuid::from_u128(id.into()));
+    let count = async || {
+        let mut counted = 0;
+        let decide = |seen| {
+            counted = seen;
+            Ok::<_, Error>(Vec::new())
+        };
+        model.decide(&log.store, decide).await.unwrap();
+        counted
+    };
+    log.store
+        .append([event("a", 1), event("a", 2)])
+        .await
+        .unwrap();
+    assert_eq!(count().await, 2);
+    log.store.clear().await.unwrap();
+    log.store
+        .append([event("b", 1), event("a", 2)])
+        .await
+        .unwrap();
+    assert_eq!(count().await, 1);
+    log.close().await;
 }
 
 async fn command_is_refused(log: Log) {

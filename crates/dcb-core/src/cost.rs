@@ -1,0 +1,59 @@
+//! What a decision costs, and how to make it cheaper.
+//!
+//! A decision ([`DecisionModel::decide`](crate::DecisionModel::decide)) reads the events of its
+//! boundary, folds them, and appends on condition that no other event matches. The append is one round
+//! trip and a share of one commit. What comes before it depends on what the store knows:
+//!
+//! | the boundary is | reads | then |
+//! |---|---|---|
+//! | cold: the store has not decided on it, or has forgotten it | the whole boundary | an append |
+//! | warm: the store has decided on it | nothing | an append |
+//! | warm, and another writer has appended to it | what is new, after an append that was refused | an append |
+//! | warm, and other processes append to it again and again | what is new | an append |
+//! | warm, and the decision has no events or is refused by your closure | one look by key for a new event | nothing |
+//! | busy: decisions of the same store are under way | nothing | a share of their append |
+//! | larger than 10,000 events or 8 MiB | the whole boundary | an append |
+//!
+//! A decision folds the events of its boundary each time, so the fold should be cheap.
+//!
+//! # Warm decisions
+//!
+//! When the last decision on a boundary is answered, its [lane](crate::Lanes) rests: it keeps the
+//! events of the boundary, up to which event it knows them, and the id of that event. The next decision
+//! folds them and appends with `after` at that event. The condition makes this as safe as a read:
+//!
+//! - If another writer has appended, the store refuses the append. The lane reads what is new, and the
+//!   decision is made again. Such an attempt does not count for
+//!   [`max_attempts`](crate::DecisionModel::max_attempts).
+//! - If the log was restored, failed over or emptied, the event is not at its position any more. The
+//!   lane reads the whole boundary again.
+//! - A decision without events proves nothing by an append. So it looks for an event after the last one
+//!   that it saw, by the keys of the boundary, and is answered if there is none. On PostgreSQL with
+//!   replicas, this read goes to a replica, as every read of a decision does.
+//!
+//! The lanes at rest of a store have a bound in bytes: `lane_cache_bytes` of `postgres::Config` and
+//! `sqlite::Config`, [`MemoryStore::with_lane_cache`](crate::MemoryStore::with_lane_cache),
+//! [`Lanes::with_cache`](crate::Lanes::with_cache) for a store of your own. The default is 64 MiB; 0
+//! keeps nothing. The lane that was used least recently goes first. An
+//! [`Upcasting`](crate::Upcasting) store has as much again, because its events differ. An event of 100
+//! bytes takes about 250, and a lane about 1 KB beside its events. [`Stats`](crate::Stats) and the
+//! metrics count hits, misses, evictions and bytes: if there are many evictions and misses, raise the
+//! bound.
+//!
+//! A decision sees the events of earlier ones of the same store with the time at which they were
+//! decided, by the clock of this process, until the boundary is read again: with
+//! [`recorded_at`](crate::SequencedEvent::recorded_at) of the log it may differ by the time of the
+//! commit, and by the difference of the clocks. If a decision depends on that difference, write the time
+//! into the data of the event.
+//!
+//! # Cheaper decisions
+//!
+//! - **Use one store for all callers of a process**, and its clones. Two stores on one log have lanes
+//!   of their own, so their decisions on one boundary collide.
+//! - **Send the decisions on one boundary to one process**, if you can choose. A boundary that several
+//!   processes decide on is read before each decision, although only what is new.
+//! - **Make boundaries small.** Query by the tags and the types that the decision needs.
+//! - **Use [`Projector::last_only`](crate::Projector::last_only)** if the last event tells all: a cold
+//!   decision reads only that event.
+//! - **Keep the second boundary out of the lane** with
+//!   [`DecisionModel::and`](crate::DecisionModel::and): it is read before each decision.

@@ -1,0 +1,237 @@
+//! The lanes of a store: those on which a decision is under way, and those that rest.
+//!
+//! A lane that the last member has left rests: it keeps what it knows, so that the next decision on
+//! its boundary reads nothing. The lanes that rest are bounded in bytes; the one that was used least
+//! recently is dropped first. A lane with members is never dropped for its size. If [`Cache::forget`]
+//! drops it, its members go on in it, and later callers get another one; the condition of each append
+//! keeps both correct.
+//!
+//! Lock order: the cache, then a lane.
+
+use std::collections::{BTreeMap, HashMap};
+use std::mem::size_of;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use store_meter::Share;
+
+use super::line::Ticket;
+use super::{Lane, Lanes};
+use crate::{Metrics, Reads, Stats};
+
+#[derive(Default)]
+pub(super) struct Cache {
+    pub(super) max_bytes: usize,
+    pub(super) counts: Arc<Counts>,
+    metrics: Metrics,
+    kept: Mutex<Kept>,
+}
+
+/// What the caches of a log count: the store's own, and those of the stores that wrap it.
+#[derive(Default)]
+pub(super) struct Counts {
+    hits: AtomicU64,
+    misses: AtomicU64,
+    evictions: AtomicU64,
+    bytes: AtomicU64,
+    /// How many times the log was emptied.
+    forgotten: AtomicU64,
+}
+
+#[derive(Default)]
+struct Kept {
+    lanes: HashMap<Arc<Reads>, Listed>,
+    /// The lanes that rest, by the number of their last use.
+    resting: BTreeMap<u64, Arc<Reads>>,
+    uses: u64,
+    /// The size of the lanes that rest.
+    bytes: usize,
+    /// How many times the log was emptied, when the cache looked last.
+    forgotten: u64,
+    meter: Share,
+}
+
+struct Listed {
+    lane: Arc<Lane>,
+    /// `None` while the lane has members.
+    rest: Option<Rest>,
+}
+
+/// A lane without members.
+#[derive(Clone, Copy)]
+struct Rest {
+    /// The number of its last use.
+    used: u64,
+    bytes: usize,
+}
+
+impl Cache {
+    pub(super) fn new(max_bytes: usize, counts: Arc<Counts>, metrics: Metrics) -> Self {
+        let kept = Kept {
+            meter: metrics.lane_bytes(),
+            ..Kept::default()
+        };
+        Self {
+            max_bytes,
+            counts,
+            metrics,
+            kept: Mutex::new(kept),
+        }
+    }
+
+    /// The number of lanes that have members.
+    pub(super) fn busy(&self) -> usize {
+        let kept = self.lock();
+        kept.lanes.len() - kept.resting.len()
+    }
+
+    /// The boundary's lane, with a place in its line.
+    pub(super) fn enter(
+        &self,
+        reads: &Reads,
+        new: impl FnOnce() -> Arc<Lane>,
+    ) -> (Arc<Lane>, Ticket) {
+        let mut kept = self.lock();
+        self.forget_if_emptied(&mut kept);
+        if let Some(rest) = kept.lanes.get_mut(reads).and_then(|lane| lane.rest.take()) {
+            kept.resting.remove(&rest.used);
+            self.resize(&mut kept, 0, rest.bytes);
+        }
+        let lane = match kept.lanes.get(reads) {
+            Some(listed) => Arc::clone(&listed.lane),
+            None => {
+                let lane = new();
+                let listed = Listed {
+                    lane: Arc::clone(&lane),
+                    rest: None,
+                };
+                kept.lanes.insert(Arc::clone(&lane.reads), listed);
+                lane
+            }
+        };
+        // Before the lock is released: a lane without members could be dropped.
+        let ticket = lane.state().line.arrive();
+        (lane, ticket)
+    }
+
+    /// Keeps the lane, which has no members, for later callers; or drops it, if it knows nothing or is
+    /// too large.
+    pub(super) fn rest(&self, lane: &Lane) {
+        let mut dropped = Vec::new();
+        let mut kept = self.lock();
+        // Another lane of the boundary may be listed.
+        let listed = kept.lanes.get(&lane.reads);
+        if !listed.is_some_and(|listed| listed.rest.is_none() && listed.is(lane)) {
+            return;
+        }
+        let mut state = lane.state();
+        if !state.is_idle() {
+            return;
+        }
+        let bytes = state.rest().map(|bytes| bytes + lane.size_bytes);
+        drop(state);
+        let Some(bytes) = bytes.filter(|bytes| *bytes <= self.max_bytes) else {
+            dropped.extend(kept.lanes.remove(&lane.reads));
+            return;
+        };
+        kept.uses += 1;
+        let used = kept.uses;
+        if let Some(listed) = kept.lanes.get_mut(&lane.reads) {
+            listed.rest = Some(Rest { used, bytes });
+        }
+        kept.resting.insert(used, Arc::clone(&lane.reads));
+        self.resize(&mut kept, bytes, 0);
+        while kept.bytes > self.max_bytes
+            && let Some((_, reads)) = kept.resting.pop_first()
+        {
+            let evicted = kept.lanes.remove(&reads);
+            let rest = evicted.as_ref().and_then(|evicted| evicted.rest);
+            self.resize(&mut kept, 0, rest.map_or(0, |rest| rest.bytes));
+            self.counts.evictions.fetch_add(1, Ordering::Relaxed);
+            self.metrics.lane_evicted();
+            dropped.extend(evicted);
+        }
+        // Frees the lanes after the lock is released.
+        drop(kept);
+    }
+
+    /// Drops what all lanes of the log know.
+    pub(super) fn forget(&self) {
+        self.counts.forgotten.fetch_add(1, Ordering::AcqRel);
+        self.forget_if_emptied(&mut self.lock());
+    }
+
+    fn forget_if_emptied(&self, kept: &mut Kept) {
+        let forgotten = self.counts.forgotten.load(Ordering::Acquire);
+        if kept.forgotten != forgotten {
+            kept.forgotten = forgotten;
+            kept.lanes.clear();
+            kept.resting.clear();
+            let bytes = kept.bytes;
+            self.resize(kept, 0, bytes);
+        }
+    }
+
+    /// A decision has begun its turn; `is_hit` says whether it needs no read.
+    pub(super) fn count_turn(&self, is_hit: bool) {
+        let count = match is_hit {
+            true => &self.counts.hits,
+            false => &self.counts.misses,
+        };
+        // Relaxed: the counters are independent and guard no other memory.
+        count.fetch_add(1, Ordering::Relaxed);
+        self.metrics.turn_began(is_hit);
+    }
+
+    pub(super) fn add_to(&self, stats: Stats) -> Stats {
+        let count = |count: &AtomicU64| count.load(Ordering::Relaxed);
+        Stats {
+            lane_hits: count(&self.counts.hits),
+            lane_misses: count(&self.counts.misses),
+            lane_evictions: count(&self.counts.evictions),
+            lane_bytes: count(&self.counts.bytes),
+            ..stats
+        }
+    }
+
+    fn resize(&self, kept: &mut Kept, added: usize, removed: usize) {
+        kept.bytes = kept.bytes + added - removed;
+        kept.meter.set(|| kept.bytes as u64);
+        let bytes = &self.counts.bytes;
+        bytes.fetch_add(added as u64, Ordering::Relaxed);
+        bytes.fetch_sub(removed as u64, Ordering::Relaxed);
+    }
+
+    /// Ignores poisoning: no code under the lock can unwind half-way through a change.
+    fn lock(&self) -> MutexGuard<'_, Kept> {
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Cache {
+    fn drop(&mut self) {
+        let bytes = self.lock().bytes;
+        self.resize(&mut self.lock(), 0, bytes);
+    }
+}
+
+impl Listed {
+    fn is(&self, lane: &Lane) -> bool {
+        std::ptr::eq(&raw const *self.lane, lane)
+    }
+}
+
+impl Lane {
+    /// The size of a lane that knows no event: itself, its places in the cache, and its boundary, which
+    /// it has twice.
+    pub(super) fn size_without_events(reads: &Reads) -> usize {
+        /// What the maps and the allocator add.
+        const OVERHEAD: usize = 400;
+        size_of::<Self>() + size_of::<Reads>() + OVERHEAD + 2 * reads.heap_bytes()
+    }
+}
+
+impl Lanes {
+    /// The default size of the lanes that rest: 64 MiB.
+    pub const DEFAULT_CACHE_BYTES: usize = 64 << 20;
+}
