@@ -54,6 +54,9 @@ pub enum QueryError {
         /// The time allowed.
         limit: Duration,
     },
+    /// [`QueryOptions::proceed`](crate::QueryOptions::proceed) ended the query: the caller stopped it.
+    #[error("the query was stopped")]
+    Stopped,
     /// Two series of a result have the same labels at one time, for example after their metric
     /// names were dropped. Keep a label that tells them apart.
     #[error("several series of a result have the labels {labels}")]
@@ -101,7 +104,8 @@ impl QueryError {
         matches!(self, Self::Timeout { .. } | Self::Storage(_))
     }
 
-    /// The `errorType` of Prometheus' HTTP interface: `bad_data`, `execution` or `timeout`.
+    /// The `errorType` of Prometheus' HTTP interface: `bad_data`, `execution`,
+    /// `timeout` or `canceled`.
     pub fn error_type(&self) -> &'static str {
         match self {
             Self::Syntax { .. }
@@ -111,6 +115,7 @@ impl QueryError {
             | Self::StepNotPositive
             | Self::TooManySteps { .. } => "bad_data",
             Self::Timeout { .. } => "timeout",
+            Self::Stopped => "canceled",
             _ => "execution",
         }
     }
@@ -120,6 +125,7 @@ impl QueryError {
         match self.error_type() {
             "bad_data" => 400,
             "timeout" => 503,
+            "canceled" => 499,
             _ => 422,
         }
     }

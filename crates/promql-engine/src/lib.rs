@@ -8,6 +8,8 @@
 //!   error in `plan/` (`functions.rs`, `errors.rs`).
 //! - A query reads each selected series once, and charges its budget before it allocates memory for
 //!   samples (`errors.rs`).
+//! - Every loop over samples or series asks the budget now and then, so that a query ends soon after
+//!   its time limit, or after its caller stopped it (`stopped.rs`).
 //! - A series keeps the name that a function drops until `settled` makes the answer (`names.rs`).
 //!
 //! `crates/tsdb/tests/it/promqltest.rs` compares answers with those of Prometheus.
@@ -24,6 +26,7 @@ mod natural;
 mod number;
 mod options;
 mod plan;
+mod proceed;
 mod query;
 mod selector;
 mod stats;
@@ -37,6 +40,7 @@ pub use exemplars::{exemplars_to_json, parse_selectors};
 pub use format::format_query;
 pub use json::to_json;
 pub use options::QueryOptions;
+pub use proceed::Proceed;
 pub use query::{Query, TimeRange};
 pub use selector::parse_selector;
 pub use series_model::{

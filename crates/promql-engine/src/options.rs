@@ -2,6 +2,8 @@ use std::sync::LazyLock;
 use std::thread::available_parallelism;
 use std::time::Duration;
 
+use crate::Proceed;
+
 /// Reading the number of cores takes longer than a small query.
 static CORES: LazyLock<usize> = LazyLock::new(|| available_parallelism().map_or(1, usize::from));
 
@@ -23,6 +25,8 @@ pub struct QueryOptions {
     /// uses more than one only if its ranges keep each of them busy, and the answer does not depend
     /// on their number. Default: the number of cores.
     pub threads: usize,
+    /// Asked now and then while the query runs. Default: every query runs to its end.
+    pub proceed: Proceed,
 }
 
 impl Default for QueryOptions {
@@ -34,6 +38,7 @@ impl Default for QueryOptions {
             max_steps: 11_000,
             timeout: Duration::from_secs(120),
             threads: *CORES,
+            proceed: Proceed::default(),
         }
     }
 }

@@ -36,6 +36,7 @@ impl Query {
     ///
     /// # Errors
     /// [`QueryError::TooManySamples`] and [`QueryError::Timeout`] if a limit is reached;
+    /// [`QueryError::Stopped`] if [`QueryOptions::proceed`] ends it;
     /// [`QueryError::SameLabels`], [`QueryError::ManyMatches`] and [`QueryError::ConflictingInfo`] if
     /// series can't be told apart;
     /// [`QueryError::Parameter`] for a parameter with an impossible value; [`QueryError::Label`]

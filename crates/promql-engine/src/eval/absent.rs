@@ -17,6 +17,7 @@ impl Evaluation<'_> {
     ) -> Result<Vec<Stepped>, QueryError> {
         let mut values = self.ones(steps)?;
         for series in self.vector(operand, steps)? {
+            self.budget.visit(series.values.len())?;
             for (step, _) in present(&series.values) {
                 values[step] = ABSENT;
             }

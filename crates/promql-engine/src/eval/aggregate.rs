@@ -42,7 +42,7 @@ impl Evaluation<'_> {
         operand: &Vector,
         steps: Steps,
     ) -> Result<Vec<Stepped>, QueryError> {
-        let groups = groups(self.vector(operand, steps)?, grouping);
+        let groups = self.groups(self.vector(operand, steps)?, grouping)?;
         match aggregation {
             Aggregation::Fold(fold) => self.folded(groups, steps, |_, values| fold(values)),
             Aggregation::Quantile(wanted) => {
@@ -63,6 +63,28 @@ impl Evaluation<'_> {
         }
     }
 
+    fn groups(&self, series: Vec<Stepped>, grouping: &Grouping) -> Result<Vec<Group>, QueryError> {
+        let mut indexes: HashMap<Labels, usize> = HashMap::new();
+        let mut out: Vec<Group> = Vec::new();
+        for series in series {
+            self.budget.visit_series(0)?;
+            let labels = grouping.key(&series.labels);
+            let index = *indexes.entry(labels.clone()).or_insert(out.len());
+            if index == out.len() {
+                out.push(Group {
+                    labels,
+                    drops_name: false,
+                    series: Vec::new(),
+                });
+            }
+            out[index].drops_name |= series.drops_name;
+            out[index].series.push(series);
+        }
+        // `ranked` passes this order of the groups on to the answer.
+        out.sort_unstable_by(|one, other| one.labels.cmp(&other.labels));
+        Ok(out)
+    }
+
     /// Reduces each group to one series by a function of its values.
     fn folded(
         &self,
@@ -76,6 +98,7 @@ impl Evaluation<'_> {
             self.budget.hold(steps.count())?;
             let mut result = group.result(group.labels.clone(), steps);
             for (step, slot) in result.values.iter_mut().enumerate() {
+                self.budget.visit(group.series.len())?;
                 let here = group.series.iter().map(|series| series.values[step]);
                 values.clear();
                 values.extend(here.filter(|value| !is_absent(*value)));
@@ -83,7 +106,6 @@ impl Evaluation<'_> {
                     *slot = fold(step, &mut values);
                 }
             }
-            self.budget.visit(group.series.len() * steps.count())?;
             out.push(result);
         }
         Ok(out)
@@ -132,6 +154,7 @@ impl Evaluation<'_> {
         for group in groups {
             let mut by_value: HashMap<String, Stepped> = HashMap::new();
             for series in &group.series {
+                self.budget.visit(series.values.len())?;
                 for (step, &value) in series.values.iter().enumerate() {
                     if is_absent(value) {
                         continue;
@@ -152,7 +175,7 @@ impl Evaluation<'_> {
             }
             out.extend(by_value.into_values());
         }
-        merged(out)
+        merged(&self.budget, out)
     }
 }
 
@@ -185,27 +208,6 @@ fn counts(function: &'static str, wanted: Vec<f64>) -> Result<Vec<usize>, QueryE
     }
     // The cast turns a negative number into 0, and a number that is too large into `usize::MAX`.
     Ok(wanted.into_iter().map(|count| count as usize).collect())
-}
-
-fn groups(series: Vec<Stepped>, grouping: &Grouping) -> Vec<Group> {
-    let mut indexes: HashMap<Labels, usize> = HashMap::new();
-    let mut out: Vec<Group> = Vec::new();
-    for series in series {
-        let labels = grouping.key(&series.labels);
-        let index = *indexes.entry(labels.clone()).or_insert(out.len());
-        if index == out.len() {
-            out.push(Group {
-                labels,
-                drops_name: false,
-                series: Vec::new(),
-            });
-        }
-        out[index].drops_name |= series.drops_name;
-        out[index].series.push(series);
-    }
-    // `ranked` passes this order of the groups on to the answer.
-    out.sort_unstable_by(|one, other| one.labels.cmp(&other.labels));
-    out
 }
 
 impl Grouping {

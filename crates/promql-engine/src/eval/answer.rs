@@ -40,7 +40,7 @@ impl Evaluation<'_> {
                 let values = self.scalar(scalar, steps)?;
                 vec![Stepped::new(Labels::default(), values)]
             }
-            Plan::Vector(vector) => settled(self.vector(vector, steps)?)?,
+            Plan::Vector(vector) => settled(&self.budget, self.vector(vector, steps)?)?,
             Plan::Matrix(_) | Plan::String(_) => {
                 let reason = "a range query must be a scalar or an instant vector".into();
                 return Err(QueryError::Syntax { reason });
@@ -53,15 +53,19 @@ impl Evaluation<'_> {
             };
             present(&series.values).map(sample).collect()
         };
-        let ranges = series.iter().map(|series| RangeSeries {
-            labels: series.labels.clone(),
-            samples: samples(series),
-        });
-        Ok(Value::Matrix(sorted(ranges.collect())))
+        let range = |series: &Stepped| -> Result<_, QueryError> {
+            self.budget.visit_series(series.values.len())?;
+            Ok(RangeSeries {
+                labels: series.labels.clone(),
+                samples: samples(series),
+            })
+        };
+        let ranges = series.iter().map(range).collect::<Result<_, _>>()?;
+        Ok(Value::Matrix(sorted(ranges)))
     }
 
     fn instant_vector(&self, vector: &Vector, time: i64) -> Result<Vec<InstantSeries>, QueryError> {
-        let series = settled(self.vector(vector, Steps::instant(time))?)?;
+        let series = settled(&self.budget, self.vector(vector, Steps::instant(time))?)?;
         let instant = |series: Stepped| InstantSeries {
             sample: Sample {
                 timestamp_ms: time,

@@ -1,16 +1,19 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use crate::{QueryError, QueryOptions, QueryStats};
+use crate::{Proceed, QueryError, QueryOptions, QueryStats};
 
-/// Samples visited between two checks of the clock.
-const VISITS_PER_CLOCK_CHECK: u64 = 1 << 18;
+/// Samples visited between two checks whether the query may go on.
+const VISITS_PER_CHECK: u64 = 1 << 18;
+/// Work on the labels of a series takes about as long as visiting this many samples.
+const VISITS_PER_SERIES: usize = 64;
 
 /// The samples and the time that an evaluation has left, on all its threads.
 pub(super) struct Budget {
     max_samples: u64,
     timeout: Duration,
     started: Instant,
+    proceed: Proceed,
     samples: AtomicU64,
     /// The samples among them that came from the database.
     read: AtomicU64,
@@ -23,6 +26,7 @@ impl Budget {
             max_samples: options.max_samples,
             timeout: options.timeout,
             started: Instant::now(),
+            proceed: options.proceed.clone(),
             samples: AtomicU64::new(0),
             read: AtomicU64::new(0),
             visits: AtomicU64::new(0),
@@ -65,19 +69,32 @@ impl Budget {
         self.visit(samples)
     }
 
-    /// Counts samples that are visited again, and checks the clock now and then.
+    /// Counts a series whose labels are read or changed, and its samples, which are visited again.
+    pub(super) fn visit_series(&self, samples: usize) -> Result<(), QueryError> {
+        self.visit(VISITS_PER_SERIES + samples)
+    }
+
+    /// Counts samples that are visited again. Now and then, it checks the clock and asks the caller
+    /// whether to go on.
     pub(super) fn visit(&self, samples: usize) -> Result<(), QueryError> {
-        // The call itself counts as one visit, so that calls without samples check the clock too.
+        // The call itself counts as one visit, so that calls without samples are checked too.
         let new = samples as u64 + 1;
         let visits = self
             .visits
             .fetch_add(new, Ordering::Relaxed)
             .saturating_add(new);
         // Reading the clock costs more than most calls.
-        if visits < VISITS_PER_CLOCK_CHECK {
+        if visits < VISITS_PER_CHECK {
             return Ok(());
         }
         self.visits.store(0, Ordering::Relaxed);
+        self.check()
+    }
+
+    fn check(&self) -> Result<(), QueryError> {
+        if !self.proceed.decide() {
+            return Err(QueryError::Stopped);
+        }
         if self.started.elapsed() > self.timeout {
             return Err(QueryError::Timeout {
                 limit: self.timeout,

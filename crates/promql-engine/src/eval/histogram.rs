@@ -15,6 +15,9 @@ use crate::steps::Steps;
 /// The label with a bucket's upper bound.
 const UPPER_BOUND: &str = "le";
 
+/// The labels of a histogram, and its series with their upper bounds.
+type Histogram = (Labels, Vec<(f64, Stepped)>);
+
 impl Evaluation<'_> {
     /// The value of the function for each histogram. The series of a histogram share all labels except
     /// `le`, including the metric's name, which the answer omits. Series whose `le` is not a number
@@ -33,7 +36,7 @@ impl Evaluation<'_> {
         let mut at_step = Vec::new();
         let mut out = Vec::new();
         let mut buckets = Vec::new();
-        for (labels, series) in histograms(self.vector(operand, steps)?) {
+        for (labels, series) in self.histograms(self.vector(operand, steps)?)? {
             self.budget.hold(steps.count())?;
             let mut result = Stepped {
                 drops_name: true,
@@ -47,6 +50,7 @@ impl Evaluation<'_> {
                         count,
                     })
                 };
+                self.budget.visit(series.len())?;
                 buckets.clear();
                 buckets.extend(series.iter().filter_map(count));
                 if !buckets.is_empty() {
@@ -57,25 +61,25 @@ impl Evaluation<'_> {
             }
             out.push(result);
         }
-        merged(out)
+        merged(&self.budget, out)
     }
-}
-
-/// The series of each histogram with their upper bounds, in order of first appearance.
-fn histograms(series: Vec<Stepped>) -> Vec<(Labels, Vec<(f64, Stepped)>)> {
-    let mut indexes: HashMap<Labels, usize> = HashMap::new();
-    let mut out: Vec<(Labels, Vec<(f64, Stepped)>)> = Vec::new();
-    for series in series {
-        let upper_bound = value_of(&series.labels, UPPER_BOUND).parse::<f64>();
-        let Some(upper_bound) = upper_bound.ok().filter(|bound| !bound.is_nan()) else {
-            continue;
-        };
-        let labels = series.labels.filtered(|label| label.name != UPPER_BOUND);
-        let index = *indexes.entry(labels.clone()).or_insert(out.len());
-        if index == out.len() {
-            out.push((labels, Vec::new()));
+    /// The series of each histogram with their upper bounds, in order of first appearance.
+    fn histograms(&self, series: Vec<Stepped>) -> Result<Vec<Histogram>, QueryError> {
+        let mut indexes: HashMap<Labels, usize> = HashMap::new();
+        let mut out: Vec<Histogram> = Vec::new();
+        for series in series {
+            self.budget.visit_series(0)?;
+            let upper_bound = value_of(&series.labels, UPPER_BOUND).parse::<f64>();
+            let Some(upper_bound) = upper_bound.ok().filter(|bound| !bound.is_nan()) else {
+                continue;
+            };
+            let labels = series.labels.filtered(|label| label.name != UPPER_BOUND);
+            let index = *indexes.entry(labels.clone()).or_insert(out.len());
+            if index == out.len() {
+                out.push((labels, Vec::new()));
+            }
+            out[index].1.push((upper_bound, series));
         }
-        out[index].1.push((upper_bound, series));
+        Ok(out)
     }
-    out
 }

@@ -31,11 +31,11 @@ impl Evaluation<'_> {
         let series = self.vector(operand, steps)?;
         let is_info = |series: &Stepped| info.names.iter().all(|name| name.matches(&series.labels));
         let (mut out, others): (Vec<_>, Vec<_>) = series.into_iter().partition(is_info);
-        let targets = Targets::new(self.info_series(info, &others, steps)?);
+        let targets = self.targets(self.info_series(info, &others, steps)?)?;
         for series in others {
             self.add_labels(info, &targets, &series, &mut out)?;
         }
-        merged(out)
+        merged(&self.budget, out)
     }
 
     /// The info series of these series' targets. Their values are the times of their samples.
@@ -56,6 +56,17 @@ impl Evaluation<'_> {
         self.select(&selector, steps, |(time, _)| time as f64)
     }
 
+    fn targets(&self, series: Vec<Stepped>) -> Result<Targets, QueryError> {
+        let mut by_target: HashMap<Labels, HashMap<String, Vec<usize>>> = HashMap::new();
+        for (index, next) in series.iter().enumerate() {
+            self.budget.visit_series(0)?;
+            let metrics = by_target.entry(target(&next.labels)).or_default();
+            let metric = next.labels.metric().to_owned();
+            metrics.entry(metric).or_default().push(index);
+        }
+        Ok(Targets { series, by_target })
+    }
+
     /// Splits the series by the labels that it gets at each step.
     fn add_labels(
         &self,
@@ -70,6 +81,7 @@ impl Evaluation<'_> {
             if is_absent(value) {
                 continue;
             }
+            self.budget.visit_series(0)?;
             let found = targets.at(&series.labels, step)?;
             if found.is_empty() && !accepts_absent {
                 continue;
@@ -129,16 +141,6 @@ struct Targets {
 }
 
 impl Targets {
-    fn new(series: Vec<Stepped>) -> Self {
-        let mut by_target: HashMap<Labels, HashMap<String, Vec<usize>>> = HashMap::new();
-        for (index, next) in series.iter().enumerate() {
-            let metrics = by_target.entry(target(&next.labels)).or_default();
-            let metric = next.labels.metric().to_owned();
-            metrics.entry(metric).or_default().push(index);
-        }
-        Self { series, by_target }
-    }
-
     /// The info series of the target at a step: of each metric the one with the latest sample.
     fn at(&self, labels: &Labels, step: usize) -> Result<Vec<usize>, QueryError> {
         let target = target(labels);

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use super::budget::Budget;
 use super::stepped::merged;
 use super::{Evaluation, Stepped, arithmetic};
 use crate::QueryError;
@@ -41,12 +42,13 @@ impl Evaluation<'_> {
         };
         // Nothing is matched at a step at which the "many" side has no values, so duplicates on the
         // "one" side are not an error there.
-        let needed = steps_of_any(&many);
+        let needed = steps_of_any(&self.budget, &many)?;
         let side = if swapped { "left" } else { "right" };
-        let ones = Ones::new(one, &join.matching, side, &needed)?;
+        let ones = Ones::new(&self.budget, one, &join.matching, (side, &needed))?;
         let mut results = Vec::new();
         let mut pairs = Pairs::default();
         for series in many {
+            self.budget.visit_series(series.values.len())?;
             let key = join.matching.key(&series.labels);
             let Some(matches) = ones.by_key.get(&key) else {
                 continue;
@@ -59,7 +61,7 @@ impl Evaluation<'_> {
                 results.push(result);
             }
         }
-        merged(results)
+        merged(&self.budget, results)
     }
 }
 
@@ -71,15 +73,17 @@ struct Ones {
 }
 
 impl Ones {
+    /// `side` names the side. Only the steps in `needed` count.
     fn new(
+        budget: &Budget,
         series: Vec<Stepped>,
         matching: &Grouping,
-        side: &'static str,
-        needed: &[bool],
+        (side, needed): (&'static str, &[bool]),
     ) -> Result<Self, QueryError> {
         let mut by_key: HashMap<Labels, Vec<usize>> = HashMap::new();
         let mut used: HashMap<Labels, UsedSteps> = HashMap::new();
         for (index, next) in series.iter().enumerate() {
+            budget.visit_series(next.values.len())?;
             let key = matching.key(&next.labels);
             let values = next.values.iter().zip(needed);
             let steps = values.map(|(value, needed)| *needed && !is_absent(*value));
@@ -142,15 +146,16 @@ impl UsedSteps {
 }
 
 /// For each step, whether any of the series has a value. Empty if there are no series.
-fn steps_of_any(series: &[Stepped]) -> Vec<bool> {
+fn steps_of_any(budget: &Budget, series: &[Stepped]) -> Result<Vec<bool>, QueryError> {
     let count = series.first().map_or(0, |first| first.values.len());
     let mut any = vec![false; count];
     for series in series {
+        budget.visit(series.values.len())?;
         for (any, value) in any.iter_mut().zip(&series.values) {
             *any |= !is_absent(*value);
         }
     }
-    any
+    Ok(any)
 }
 
 struct Pairing<'a> {

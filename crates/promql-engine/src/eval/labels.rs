@@ -52,11 +52,12 @@ impl Evaluation<'_> {
     ) -> Result<Vec<Stepped>, QueryError> {
         let mut series = self.vector(operand, steps)?;
         for series in &mut series {
+            self.budget.visit_series(0)?;
             if let Some(value) = value(&series.labels) {
                 series.labels = with_label(&series.labels, target, &value)?;
                 series.drops_name &= target != METRIC_NAME;
             }
         }
-        merged(series)
+        merged(&self.budget, series)
     }
 }

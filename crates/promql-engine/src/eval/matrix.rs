@@ -174,6 +174,7 @@ impl Evaluation<'_> {
         }
         let (mut times, mut numbers) = (Vec::new(), Vec::new());
         for series in self.vector(operand, inner)? {
+            self.budget.visit(series.values.len())?;
             keep_present(inner.times(), &series.values, &mut times, &mut numbers);
             visit(Samples {
                 labels: &series.labels,

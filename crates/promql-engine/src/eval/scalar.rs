@@ -91,7 +91,11 @@ impl Evaluation<'_> {
                 _ => f64::NAN,
             }
         };
-        Ok((0..steps.count()).map(only).collect())
+        let step = |step: usize| {
+            self.budget.visit(series.len())?;
+            Ok(only(step))
+        };
+        (0..steps.count()).map(step).collect()
     }
 }
 

@@ -3,6 +3,7 @@
 
 use std::collections::HashMap;
 
+use super::budget::Budget;
 use super::stepped::merged;
 use super::{Evaluation, Stepped};
 use crate::Labels;
@@ -19,16 +20,18 @@ impl Evaluation<'_> {
         mut left: Vec<Stepped>,
         mut right: Vec<Stepped>,
     ) -> Result<Vec<Stepped>, QueryError> {
+        let budget = &self.budget;
+        let present = |side: &[Stepped]| Presence::new(budget, side, matching);
         match operator {
-            SetOperator::And => keep(&mut left, &Presence::new(&right, matching), true),
-            SetOperator::Unless => keep(&mut left, &Presence::new(&right, matching), false),
+            SetOperator::And => keep(budget, &mut left, &present(&right)?, true)?,
+            SetOperator::Unless => keep(budget, &mut left, &present(&right)?, false)?,
             SetOperator::Or => {
                 // Keep only those values of the right side that have no match on the left.
-                keep(&mut right, &Presence::new(&left, matching), false);
+                keep(budget, &mut right, &present(&left)?, false)?;
                 left.append(&mut right);
             }
         }
-        merged(left)
+        merged(&self.budget, left)
     }
 }
 
@@ -39,9 +42,10 @@ struct Presence<'a> {
 }
 
 impl<'a> Presence<'a> {
-    fn new(side: &[Stepped], matching: &'a Grouping) -> Self {
+    fn new(budget: &Budget, side: &[Stepped], matching: &'a Grouping) -> Result<Self, QueryError> {
         let mut steps: HashMap<Labels, Vec<bool>> = HashMap::new();
         for series in side {
+            budget.visit_series(series.values.len())?;
             let seen = steps
                 .entry(matching.key(&series.labels))
                 .or_insert_with(|| vec![false; series.values.len()]);
@@ -49,18 +53,25 @@ impl<'a> Presence<'a> {
                 *seen |= !is_absent(*value);
             }
         }
-        Self { matching, steps }
+        Ok(Self { matching, steps })
     }
 }
 
 /// If `where_present` is true, keeps the values at the steps at which the other side has a match.
 /// Otherwise keeps the values at the steps at which it has no match.
-fn keep(side: &mut [Stepped], other: &Presence<'_>, where_present: bool) {
+fn keep(
+    budget: &Budget,
+    side: &mut [Stepped],
+    other: &Presence<'_>,
+    where_present: bool,
+) -> Result<(), QueryError> {
     for series in side {
+        budget.visit_series(series.values.len())?;
         let present = other.steps.get(&other.matching.key(&series.labels));
         series.map(|step, value| {
             let matched = present.is_some_and(|present| present[step]);
             (matched == where_present).then_some(value)
         });
     }
+    Ok(())
 }

@@ -1,6 +1,7 @@
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 
+use super::budget::Budget;
 use crate::Labels;
 use crate::QueryError;
 use crate::absence::{ABSENT, is_absent};
@@ -48,11 +49,14 @@ impl Stepped {
 /// Merges series with the same labels into one that has the values of all. Two values at one step
 /// are an error. Drops series without values. A series that drops its name is not merged with one
 /// that keeps it.
-pub(super) fn merged(mut series: Vec<Stepped>) -> Result<Vec<Stepped>, QueryError> {
-    series.retain(|series| !series.is_empty());
+pub(super) fn merged(budget: &Budget, series: Vec<Stepped>) -> Result<Vec<Stepped>, QueryError> {
     let mut indexes: HashMap<(Labels, bool), usize> = HashMap::with_capacity(series.len());
     let mut out: Vec<Stepped> = Vec::with_capacity(series.len());
     for next in series {
+        budget.visit_series(next.values.len())?;
+        if next.is_empty() {
+            continue;
+        }
         match indexes.entry((next.labels.clone(), next.drops_name)) {
             Entry::Occupied(index) => merge(&mut out[*index.get()], &next)?,
             Entry::Vacant(vacant) => {
@@ -65,12 +69,16 @@ pub(super) fn merged(mut series: Vec<Stepped>) -> Result<Vec<Stepped>, QueryErro
 }
 
 /// The series as an answer shows them: without the names that functions and operators drop.
-pub(super) fn settled(mut series: Vec<Stepped>) -> Result<Vec<Stepped>, QueryError> {
+pub(super) fn settled(
+    budget: &Budget,
+    mut series: Vec<Stepped>,
+) -> Result<Vec<Stepped>, QueryError> {
     for series in series.iter_mut().filter(|series| series.drops_name) {
+        budget.visit_series(0)?;
         series.labels = without_name(&series.labels);
         series.drops_name = false;
     }
-    merged(series)
+    merged(budget, series)
 }
 
 fn merge(into: &mut Stepped, from: &Stepped) -> Result<(), QueryError> {

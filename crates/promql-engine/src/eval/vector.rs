@@ -15,7 +15,7 @@ impl Evaluation<'_> {
         match expr {
             Vector::Selector(selector) => self.select(selector, steps, |(_, value)| value),
             Vector::TimestampOf(selector) => {
-                nameless(self.select(selector, steps, |(time, _)| time as f64 / 1000.0)?)
+                self.nameless(self.select(selector, steps, |(time, _)| time as f64 / 1000.0)?)
             }
             Vector::TimeOf(operand) => self.mapped(operand, steps, |step, _| {
                 Some(steps.time(step) as f64 / 1000.0)
@@ -37,9 +37,9 @@ impl Evaluation<'_> {
             } => {
                 let series = self.window(*function, operand, parameters, steps)?;
                 if *keeps_name {
-                    merged(series)
+                    merged(&self.budget, series)
                 } else {
-                    nameless(series)
+                    self.nameless(series)
                 }
             }
             Vector::Aggregate {
@@ -109,7 +109,7 @@ impl Evaluation<'_> {
                 descending,
             } => self.sorted_by_labels(operand, labels, *descending, steps),
             Vector::Info { operand, info } => self.info(operand, info, steps),
-            Vector::Settled(operand) => settled(self.vector(operand, steps)?),
+            Vector::Settled(operand) => settled(&self.budget, self.vector(operand, steps)?),
         }
     }
 
@@ -121,8 +121,19 @@ impl Evaluation<'_> {
         function: impl Fn(usize, f64) -> Option<f64>,
     ) -> Result<Vec<Stepped>, QueryError> {
         let mut series = self.vector(operand, steps)?;
-        series.iter_mut().for_each(|series| series.map(&function));
-        nameless(series)
+        for series in &mut series {
+            self.budget.visit(series.values.len())?;
+            series.map(&function);
+        }
+        self.nameless(series)
+    }
+
+    /// The series, marked so that the answer omits their metrics' names.
+    fn nameless(&self, mut series: Vec<Stepped>) -> Result<Vec<Stepped>, QueryError> {
+        for series in &mut series {
+            series.drops_name = true;
+        }
+        merged(&self.budget, series)
     }
 
     fn elementwise(
@@ -148,13 +159,14 @@ impl Evaluation<'_> {
         let scalar = self.scalar(scalar, steps)?;
         let mut series = self.vector(operand, steps)?;
         for series in &mut series {
+            self.budget.visit(series.values.len())?;
             series.map(|step, value| sides.apply(value, scalar[step]));
         }
         // `merged` drops the series that the filter left empty.
         if sides.keeps_name() {
-            merged(series)
+            merged(&self.budget, series)
         } else {
-            nameless(series)
+            self.nameless(series)
         }
     }
 }
@@ -184,12 +196,4 @@ impl Sides {
     fn keeps_name(self) -> bool {
         arithmetic::compares(self.operator) && !self.bool
     }
-}
-
-/// The series, marked so that the answer omits their metrics' names.
-fn nameless(mut series: Vec<Stepped>) -> Result<Vec<Stepped>, QueryError> {
-    for series in &mut series {
-        series.drops_name = true;
-    }
-    merged(series)
 }

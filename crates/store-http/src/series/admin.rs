@@ -59,8 +59,7 @@ async fn run(
     work: impl FnOnce(&Db) -> Result<(), Error> + Send + 'static,
 ) -> Result<StatusCode, ApiError> {
     let db = engine.db.clone();
-    let (done, _permit) = engine.work.query(move || work(&db)).await?;
-    match done {
+    match engine.work.maintenance(move || work(&db)).await? {
         Ok(()) => Ok(StatusCode::NO_CONTENT),
         Err(error) => Err(faults::of_engine(&error).unwrap_or_else(|| ApiError::internal(&error))),
     }

@@ -12,6 +12,7 @@ use tsdb::wire::exposition;
 use super::engine::Engine;
 use super::list;
 use super::parameters::{Parameters, now_ms};
+use super::turn::Turn;
 use crate::error::ApiError;
 
 /// `GET /federate`
@@ -25,7 +26,11 @@ pub(super) async fn federate(
     let lookback_ms = QueryOptions::default().lookback.as_millis();
     let lookback_ms = i64::try_from(lookback_ms).unwrap_or(i64::MAX);
     let db = engine.db.clone();
-    let work = move || exposition::federate(&db, &selectors, now_ms(), lookback_ms);
+    let work = move |turn: &Arc<Turn>| {
+        let lasts =
+            exposition::federate(&db, &selectors, now_ms(), lookback_ms, || turn.has_read(1))?;
+        Ok(lasts.write())
+    };
     let (text, _permit) = engine.work.query(work).await?;
     engine.counters.add_query();
     Ok(([(header::CONTENT_TYPE, exposition::CONTENT_TYPE)], text).into_response())

@@ -9,6 +9,7 @@ use tsdb::wire::json::{self, Pieces, Query};
 use tsdb::{Aggregate, Db, Selection};
 
 use super::engine::Engine;
+use super::turn::{Stopped, Turn};
 use super::{answer, faults, gzip};
 use crate::error::ApiError;
 
@@ -70,7 +71,8 @@ pub(super) async fn query(
         }
     }
     let db = db.clone();
-    let (begun, permit) = engine.work.query(move || begin(&body, &db)).await?;
+    let work = move |turn: &Arc<Turn>| begin(&body, &db, turn);
+    let (begun, permit) = engine.work.query(work).await?;
     let (first, rest) = begun?;
     engine.counters.add_query();
     match rest {
@@ -83,20 +85,27 @@ fn read(body: &[u8]) -> Result<Query, ApiError> {
     Query::read(body).map_err(ApiError::invalid)
 }
 
+/// The first piece of an answer, and the generator of the others if there are any.
+type Begun = (Vec<u8>, Option<Pieces>);
+
 /// Makes the first piece of a large answer, and the generator of the others if there are any.
-fn begin(body: &[u8], db: &Db) -> Result<(Vec<u8>, Option<Pieces>), ApiError> {
-    let query = read(body)?;
+fn begin(body: &[u8], db: &Db, turn: &Turn) -> Result<Result<Begun, ApiError>, Stopped> {
+    let query = match read(body) {
+        Ok(query) => query,
+        Err(invalid) => return Ok(Err(invalid)),
+    };
     let selection = query.select(db);
+    turn.has_read(selection.len())?;
     let points = count(&selection);
     if points > MAX_POINTS {
-        return Err(ApiError::invalid(format!(
+        return Ok(Err(ApiError::invalid(format!(
             "{points} points match; the maximum is {MAX_POINTS}"
-        )));
+        ))));
     }
     let mut pieces = query.pieces(&selection);
     let mut first = Vec::with_capacity(Pieces::BYTES);
     let more = pieces.write_next(&mut first);
-    Ok((first, more.then_some(pieces)))
+    Ok(Ok((first, more.then_some(pieces))))
 }
 
 /// Counts the points of a selection. Only blocks that lie partly outside its range are decoded.

@@ -15,6 +15,7 @@ use tsdb::{Db, Labels, Matcher};
 
 use super::engine::Engine;
 use super::parameters::{Parameters, invalid};
+use super::turn::{Stopped, Turn};
 use super::{answer, promql};
 use crate::error::ApiError;
 
@@ -29,10 +30,12 @@ pub(super) async fn series(
     if parameters.get("match[]").is_none() {
         return Err(invalid("match[]", "is missing"));
     }
-    list(&engine, &parameters, |listing, db| {
-        let selected = listing.selectors.iter();
-        let selected = selected.flat_map(|matchers| listing.series(db, matchers));
-        selected.map(Metric).collect()
+    list(&engine, &parameters, |listing, db, turn| {
+        let mut found = BTreeSet::new();
+        for matchers in &listing.selectors {
+            found.extend(listing.series(db, matchers, turn)?.into_iter().map(Metric));
+        }
+        Ok(found)
     })
     .await
 }
@@ -42,8 +45,8 @@ pub(super) async fn labels(
     State(engine): State<Arc<Engine>>,
     parameters: Parameters,
 ) -> Result<Response, ApiError> {
-    list(&engine, &parameters, |listing, db| {
-        listing.collect(db, Db::label_names, |labels, names| {
+    list(&engine, &parameters, |listing, db, turn| {
+        listing.collect(db, turn, Db::label_names, |labels, names| {
             for label in labels {
                 // Most names repeat, and a look-up needs no allocation.
                 if !names.contains(label.name) {
@@ -61,9 +64,9 @@ pub(super) async fn values(
     Path(name): Path<String>,
     parameters: Parameters,
 ) -> Result<Response, ApiError> {
-    list(&engine, &parameters, move |listing, db| {
+    list(&engine, &parameters, move |listing, db, turn| {
         let all = |db: &Db, matchers: &[Matcher]| db.label_values(&name, matchers);
-        listing.collect(db, all, |labels, values| {
+        listing.collect(db, turn, all, |labels, values| {
             if let Some(value) = labels.get(&name)
                 && !values.contains(value)
             {
@@ -105,15 +108,20 @@ impl Listing {
     }
 
     /// The series that match all of `matchers` and have a sample in the range.
-    fn series(&self, db: &Db, matchers: &[Matcher]) -> Vec<Labels> {
+    fn series(&self, db: &Db, matchers: &[Matcher], turn: &Turn) -> Result<Vec<Labels>, Stopped> {
         let Some((from_ms, to_ms)) = self.range else {
-            return db.list_series(matchers);
+            let all = db.list_series(matchers);
+            turn.has_read(all.len())?;
+            return Ok(all);
         };
-        let selection = db.select(matchers, from_ms, to_ms);
-        let in_range = selection
-            .iter()
-            .filter(|series| series.cursor().next_block().is_some());
-        in_range.map(|series| series.labels().clone()).collect()
+        let mut found = Vec::new();
+        for series in db.select(matchers, from_ms, to_ms).iter() {
+            turn.has_read(1)?;
+            if series.cursor().next_block().is_some() {
+                found.push(series.labels().clone());
+            }
+        }
+        Ok(found)
     }
 
     /// Collects strings of the selected series. Without a range, `all` reads them from the index.
@@ -121,9 +129,10 @@ impl Listing {
     fn collect(
         &self,
         db: &Db,
+        turn: &Turn,
         all: impl Fn(&Db, &[Matcher]) -> Vec<String>,
         add: impl Fn(&Labels, &mut BTreeSet<String>),
-    ) -> BTreeSet<String> {
+    ) -> Result<BTreeSet<String>, Stopped> {
         let everything = [Vec::new()];
         let selectors = match self.selectors.as_slice() {
             [] => &everything,
@@ -133,14 +142,17 @@ impl Listing {
         for matchers in selectors {
             // Without a range, the index alone has the answer.
             if self.range.is_none() {
-                found.extend(all(db, matchers));
+                let all = all(db, matchers);
+                turn.has_read(all.len())?;
+                found.extend(all);
                 continue;
             }
-            for labels in self.series(db, matchers) {
+            for labels in self.series(db, matchers, turn)? {
+                turn.has_read(1)?;
                 add(&labels, &mut found);
             }
         }
-        found
+        Ok(found)
     }
 }
 
@@ -148,16 +160,15 @@ impl Listing {
 async fn list<T: Serialize + Ord>(
     engine: &Engine,
     parameters: &Parameters,
-    collect: impl FnOnce(&Listing, &Db) -> BTreeSet<T> + Send + 'static,
+    collect: impl Fn(&Listing, &Db, &Turn) -> Result<BTreeSet<T>, Stopped> + Send + Sync + 'static,
 ) -> Result<Response, ApiError> {
     let limit = parameters.limit("limit")?.unwrap_or(MAX_LISTED);
     let warnings = parameters.warnings(&["match[]", "start", "end", "limit"]);
-    let parameters = parameters.clone();
+    let listing = Listing::read(parameters)?;
     let db = engine.db.clone();
-    let work = move || {
-        let listing = Listing::read(&parameters)?;
-        let found = collect(&listing, &db);
-        body(&found, limit.min(MAX_LISTED), warnings)
+    let work = move |turn: &Arc<Turn>| {
+        let found = collect(&listing, &db, turn)?;
+        Ok(body(&found, limit.min(MAX_LISTED), warnings.clone()))
     };
     let (body, permit) = engine.work.query(work).await?;
     answer::large_json(&engine.work, body?, permit).await

@@ -41,6 +41,7 @@ mod promql;
 mod remote_write;
 mod status;
 mod syntax;
+mod turn;
 mod work;
 
 use std::sync::Arc;

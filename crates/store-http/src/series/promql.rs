@@ -8,11 +8,14 @@ use axum::http::StatusCode;
 use axum::response::Response;
 use serde_json::{Value as Json, json};
 use tsdb::Db;
-use tsdb::promql::{Query, QueryError, QueryOptions, QueryStats, TimeRange, Value, to_json};
+use tsdb::promql::{
+    Proceed, Query, QueryError, QueryOptions, QueryStats, TimeRange, Value, to_json,
+};
 
 use super::answer::{self, TRUNCATED};
 use super::engine::Engine;
 use super::parameters::{Parameters, invalid, now_ms};
+use super::turn::{Stopped, Turn};
 use crate::error::ApiError;
 
 /// Maximum number of samples that a query may read and produce: about 160 MB.
@@ -82,21 +85,35 @@ impl Question {
 async fn evaluate(
     engine: &Engine,
     question: Question,
-    run: impl FnOnce(&Query, &Db, &QueryOptions) -> Result<(Value, QueryStats), QueryError>
+    run: impl Fn(&Query, &Db, &QueryOptions) -> Result<(Value, QueryStats), QueryError>
     + Send
+    + Sync
     + 'static,
 ) -> Result<Response, ApiError> {
     let db = engine.db.clone();
     let asked = Instant::now();
     // Parsing runs with the query: a long expression takes time too.
-    let work = move || {
+    let answer = move |turn: &Arc<Turn>| {
         let begun = Instant::now();
         let query = Query::parse(&question.query)?;
-        let (value, stats) = run(&query, &db, &question.options)?;
+        let asked_turn = Arc::clone(turn);
+        let options = QueryOptions {
+            proceed: Proceed::new(move || asked_turn.goes_on()),
+            ..question.options.clone()
+        };
+        let (value, stats) = run(&query, &db, &options)?;
+        if turn.is_abandoned() {
+            return Err(QueryError::Stopped);
+        }
         let stats = question
             .wants_stats
             .then(|| statistics(stats, asked, begun));
-        Ok(success(value, question.limit, stats, question.warnings))
+        let warnings = question.warnings.clone();
+        Ok(success(value, question.limit, stats, warnings))
+    };
+    let work = move |turn: &Arc<Turn>| match answer(turn) {
+        Err(QueryError::Stopped) => Err(Stopped),
+        answer => Ok(answer),
     };
     let (answer, permit) = engine.work.query(work).await?;
     let answer = answer.map_err(|error: QueryError| refused(&error))?;

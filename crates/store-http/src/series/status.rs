@@ -14,6 +14,7 @@ use super::answer;
 use super::engine::Engine;
 use super::parameters::{Parameters, invalid};
 use super::promql::{MAX_SAMPLES, TIMEOUT};
+use super::turn::Turn;
 use crate::error::ApiError;
 
 /// The Prometheus release that this interface follows. It tells clients which requests they can
@@ -116,7 +117,10 @@ pub(super) async fn tsdb(
         return Err(invalid("limit", &format!("is more than {MAX_LISTED}")));
     }
     let db = engine.db.clone();
-    let work = move || content(&db.cardinality(limit), db.extent(), &db);
+    let work = move |turn: &Arc<Turn>| {
+        turn.has_read(db.series_count())?;
+        Ok(content(&db.cardinality(limit), db.extent(), &db))
+    };
     let (content, _permit) = engine.work.query(work).await?;
     answer::short(&content, &parameters.warnings(&["limit"]))
 }

@@ -1,5 +1,6 @@
 //! The series over HTTP.
 
+mod abandoned;
 mod admin;
 mod bombs;
 mod bounds;

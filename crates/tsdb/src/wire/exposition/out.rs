@@ -84,10 +84,19 @@ fn bound(labels: &Labels) -> (u64, String) {
     (sortable, text.to_owned())
 }
 
-/// The last sample of each series that fulfils all matchers of one of the `selectors`, in the text
-/// format. Leaves out a series if its last sample is a stale marker, or is not within `lookback_ms`
+/// The last sample of each series that fulfils all matchers of one of the `selectors`.
+/// Leaves out a series if its last sample is a stale marker, or is not within `lookback_ms`
 /// before `time_ms`.
-pub fn federate(db: &Db, selectors: &[Vec<Matcher>], time_ms: i64, lookback_ms: i64) -> String {
+///
+/// # Errors
+/// The error of `visit`, which is called for each series.
+pub fn federate<E>(
+    db: &Db,
+    selectors: &[Vec<Matcher>],
+    time_ms: i64,
+    lookback_ms: i64,
+    visit: impl Fn() -> Result<(), E>,
+) -> Result<Exposition, E> {
     let mut exposition = Exposition {
         metadata: db.all_metadata(),
         samples: Vec::new(),
@@ -99,6 +108,7 @@ pub fn federate(db: &Db, selectors: &[Vec<Matcher>], time_ms: i64, lookback_ms: 
     let mut samples = Vec::new();
     for matchers in selectors {
         for series in db.select(matchers, from_ms, time_ms).iter() {
+            visit()?;
             samples.clear();
             series.collect_into(&mut samples);
             if let Some(last) = samples.last().filter(|sample| !sample.is_stale()) {
@@ -109,7 +119,7 @@ pub fn federate(db: &Db, selectors: &[Vec<Matcher>], time_ms: i64, lookback_ms: 
     for (labels, last) in lasts {
         exposition.sample(labels, last);
     }
-    exposition.write()
+    Ok(exposition)
 }
 
 fn push_metadata(out: &mut String, metric: &str, all: &BTreeMap<String, Metadata>) {

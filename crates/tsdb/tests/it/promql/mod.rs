@@ -11,6 +11,7 @@ mod labels;
 mod names;
 mod rates;
 mod selectors;
+mod stopped;
 mod subqueries;
 mod threads;
 mod windows;

@@ -1,4 +1,6 @@
 use crate::support::wire::{contents, db, errors};
+use std::convert::Infallible;
+
 use tsdb::wire::exposition::{Exposition, federate, write};
 use tsdb::{Labels, Matcher, Metadata, MetricKind, STALE_MARKER, Sample};
 
@@ -198,11 +200,16 @@ fn federation_shows_last_sample_of_live_series() {
                 .expect("accepted");
         }
     }
-    assert_eq!(federate(&db, &[Vec::new()], 300, 200), "fresh 2 200\n");
+    let text = |selectors: &[Vec<Matcher>]| {
+        let Ok(lasts) = federate(&db, selectors, 300, 200, || Ok::<_, Infallible>(()));
+        lasts.write()
+    };
+    assert_eq!(text(&[Vec::new()]), "fresh 2 200\n");
     let fresh = || vec![Matcher::metric("fresh")];
+    assert_eq!(text(&[fresh(), fresh()]), "fresh 2 200\n");
+    assert_eq!(text(&[]), "");
     assert_eq!(
-        federate(&db, &[fresh(), fresh()], 300, 200),
-        "fresh 2 200\n"
+        federate(&db, &[Vec::new()], 300, 200, || Err("stop")).err(),
+        Some("stop")
     );
-    assert_eq!(federate(&db, &[], 300, 200), "");
 }

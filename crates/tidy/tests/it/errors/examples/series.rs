@@ -119,7 +119,7 @@ fn of_files() -> [Error; 7] {
     ]
 }
 
-fn query_errors() -> [QueryError; 14] {
+fn query_errors() -> [QueryError; 15] {
     [
         QueryError::Syntax {
             reason: "unexpected end of input".to_owned(),
@@ -141,6 +141,7 @@ fn query_errors() -> [QueryError; 14] {
         QueryError::Timeout {
             limit: Duration::from_secs(30),
         },
+        QueryError::Stopped,
         QueryError::SameLabels { labels: labels() },
         QueryError::ManyMatches {
             side: "right",
