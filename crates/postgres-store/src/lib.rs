@@ -35,7 +35,7 @@ pub use failure::{
 };
 pub use hosts::{Hosts, url_of_writable_host};
 pub use listener::Listener;
-pub use listening::ListeningSession;
+pub use listening::{Heard, ListeningSession};
 pub use pool::{Lease, Limits, Pool, Process};
 pub use readers::Readers;
 pub use replicas::{Replica, Replicas, Watching};

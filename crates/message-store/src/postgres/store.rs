@@ -16,7 +16,7 @@ use super::installation::install;
 use super::json::FieldPath;
 use super::read::Readers;
 use super::replica::progress;
-use super::statements::Statements;
+use super::statements::{Statements, listeners_lock};
 use super::writer::{Session, Writer};
 use crate::{
     Bookmark, Category, CategoryInfo, CategoryRead, Error, ExpectedVersion, Fault, GlobalPosition,
@@ -107,7 +107,7 @@ impl PostgresStore {
         let shared = Shared {
             queue: Queue::new(writer(false), config.queue_limits()),
             lock_wait_queue: Queue::new(writer(true), config.queue_limits()),
-            listener: Listener::new(server, schema.name(), None, {
+            listener: Listener::new(server, schema.name(), Some(listeners_lock()), {
                 let notifier = Arc::clone(&notifier);
                 move || notifier.notify()
             }),
