@@ -27,7 +27,7 @@ mod writer_connection;
 mod writing;
 
 pub use column::{Column, Element};
-pub use config::{ServerConfig, Servers};
+pub use config::{HEALTH_LIMIT, ServerConfig, Servers};
 pub use connect::connect;
 pub use connect_error::{ConnectError, ConnectErrorKind, HostError, connect_error};
 pub use failure::{

@@ -172,7 +172,7 @@ const WAIT_FOR_STANDBY: &str = "\
 
 /// The lock that a session shares while it listens for the writes to any schema of the database.
 pub(super) fn listeners_lock() -> SqlStr {
-    "SELECT pg_advisory_lock_shared(1297306963, 0)".into_sql_str()
+    "SELECT pg_advisory_lock_shared(1297306964, 0)".into_sql_str()
 }
 
 /// Notifies the channel `$15`, NULL for none, of a batch that wrote messages.
@@ -183,8 +183,8 @@ pub(super) fn listeners_lock() -> SqlStr {
 ///   the commit. Asking for the usage also makes the server drop what every listener has read.
 const HINT: &str = "\
     CASE WHEN $15::text IS NOT NULL AND global_positions IS NOT NULL \
-          AND NOT CASE WHEN pg_try_advisory_lock(1297306963, 0) \
-                       THEN pg_advisory_unlock(1297306963, 0) ELSE false END \
+          AND NOT CASE WHEN pg_try_advisory_lock(1297306964, 0) \
+                       THEN pg_advisory_unlock(1297306964, 0) ELSE false END \
           AND pg_notification_queue_usage() < 0.5 \
          THEN pg_notify($15::text, '')::text END";
 

@@ -5,7 +5,7 @@ use std::time::SystemTime;
 
 use group_commit::Queue;
 use postgres_store::{
-    Listener, Routed, Schema, WriterConnection, Writing, close, in_task, to_its_end,
+    HEALTH_LIMIT, Listener, Routed, Schema, WriterConnection, Writing, close, in_task, to_its_end,
 };
 use tracing::instrument;
 
@@ -325,8 +325,7 @@ impl MessageStore for PostgresStore {
     async fn health(&self) -> Result<Health, Error> {
         let store = self.clone();
         let checks = to_its_end(async move { store.check_health().await });
-        let limit = self.shared.config.health_limit();
-        self.shared.readers.within(limit, pin!(checks)).await
+        self.shared.readers.within(HEALTH_LIMIT, pin!(checks)).await
     }
 
     fn stats(&self) -> Stats {
