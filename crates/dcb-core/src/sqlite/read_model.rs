@@ -11,7 +11,7 @@ use sqlite_store::{Location, OpenedFile, is_busy, read_only_file};
 use tokio::task::spawn_blocking;
 
 use super::config::Config;
-use super::error::{error, moved};
+use super::error::error;
 use super::session;
 use crate::text::{check, invalid};
 use crate::{
@@ -83,7 +83,7 @@ impl<H: Handler> SqliteReadModel<H> {
             Location::File(path) if config.read_only => {
                 return Err(read_only_file(path, "it is configured only for reads").into());
             }
-            Location::File(path) if !path.as_os_str().is_empty() => config.make_path_absolute()?,
+            Location::File(path) if !path.as_os_str().is_empty() => config.normalize()?,
             _ => return Err(invalid("location")(Problem::Empty)),
         }
         Self::with_state(config, name.into(), handler, None)
@@ -241,7 +241,7 @@ fn in_transaction<T>(
     let done = work(&transaction)?;
     // SQLite would commit to a file that was moved or removed.
     if let Some(file) = file {
-        file.check().map_err(moved)?;
+        file.check()?;
     }
     transaction.commit().map_err(|failed| error(&failed))?;
     Ok(done)
@@ -254,7 +254,7 @@ fn open(config: &Config) -> Result<Opened, Error> {
     };
     let connection = session::plain(config).map_err(|failed| error(&failed))?;
     create_table(&connection)?;
-    let file = OpenedFile::at(path).map_err(moved)?;
+    let file = OpenedFile::at(path)?;
     Ok(Opened::File(connection, file))
 }
 
