@@ -5,6 +5,11 @@
 //!   So a decision folds 500 events on average, and decisions follow each other in a lane. With
 //!   *capacity reached*, a course has 500 seats, and every second decision is a refusal.
 //! - **1,000 boundaries**: the callers take turns on 1,000 courses.
+//! - **Cold**: the store keeps nothing of a boundary, so a lone caller reads it for each decision.
+//! - **`append_if` alone**: the append of the same event under the same condition, after the last event
+//!   of the course, which the caller remembers. A warm decision can't be cheaper.
+//! - **Refused**: each decision but the first of a course is a refusal. **Look alone** is the read that
+//!   proves one: a look by key for an event after the last one.
 //! - **By hand**: the same work without a lane: a projection, then an append under its condition.
 //! - **Two stores**: each with half of the callers, as two processes would have them. Their decisions
 //!   collide, and one store's lane has to decide again.
@@ -17,10 +22,14 @@ use crate::support::server::{Server, Servers};
 use bench::load::{DatabaseWork, Direct, DirectService, Load, Schedule, Service};
 use bench::{BoxError, Goal, Outcome, Profile, Row, Target};
 use dcb_core::sqlite::{Config, SqliteStore};
-use dcb_core::{AnyStore, DecisionModel, Error, Event, EventStore, Projector, Query, Stats};
+use dcb_core::{
+    AnyStore, AppendCondition, Bookmark, DecisionModel, Error, Event, EventStore, Position,
+    Projector, Query, ReadOptions, Stats,
+};
 use local_postgres::Database;
-use std::sync::Arc;
+use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use tempfile::TempDir;
 
@@ -68,23 +77,29 @@ pub(crate) fn declare(target: &mut Target, servers: &Servers) -> Result<(), BoxE
         };
         let capacity = PER_COURSE / 2;
         let works = [
+            ("by hand", one.with(Way::ByHand)),
             (
-                "by hand",
+                "cold",
                 Work {
-                    by_hand: true,
+                    is_cold: true,
                     ..one
                 },
             ),
+            ("append_if alone", one.with(Way::AppendIf)),
+            ("refused", Work { capacity: 1, ..one }),
+            ("look alone", one.with(Way::Look)),
             ("capacity reached", Work { capacity, ..many }),
             ("two stores", Work { stores: 2, ..many }),
             ("", over_many),
+            ("append_if alone", over_many.with(Way::AppendIf)),
             (
-                "by hand",
+                "two stores",
                 Work {
-                    by_hand: true,
+                    stores: 2,
                     ..over_many
                 },
             ),
+            ("by hand", over_many.with(Way::ByHand)),
         ];
         for (variant, work) in works {
             let boundaries = match work.alternates {
@@ -148,7 +163,21 @@ struct Work {
     capacity: u64,
     /// Whether the callers alternate between courses.
     alternates: bool,
-    by_hand: bool,
+    /// Whether the stores keep nothing of a boundary that they have decided on.
+    is_cold: bool,
+    way: Way,
+}
+
+/// What a call does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Way {
+    Decide,
+    /// Projects, and appends under the condition.
+    ByHand,
+    /// Appends after the last event that the callers remember.
+    AppendIf,
+    /// Looks for an event after the last one.
+    Look,
 }
 
 impl Work {
@@ -160,12 +189,24 @@ impl Work {
             servers: 1,
             capacity: u64::MAX,
             alternates: false,
-            by_hand: false,
+            is_cold: false,
+            way: Way::Decide,
         }
+    }
+
+    fn with(self, way: Way) -> Self {
+        Self { way, ..self }
     }
 
     fn callers(self) -> usize {
         self.callers
+    }
+
+    fn lane_cache_bytes(self, default: usize) -> usize {
+        match self.is_cold {
+            true => 0,
+            false => default,
+        }
     }
 
     /// The course of the decision with this number.
@@ -223,7 +264,12 @@ async fn service(
             let course = work.course(decisions.fetch_add(1, Ordering::Relaxed));
             Direct::new(async move {
                 let store = &stores.opened[caller % stores.opened.len()];
-                decide(store, &course, work).await
+                match work.way {
+                    Way::Decide => decide(store, &course, work).await,
+                    Way::ByHand => by_hand(store, &course).await,
+                    Way::AppendIf => append_if(store, &course, &stores.last).await,
+                    Way::Look => look(store, &course, &stores.last).await,
+                }
             })
         }
     });
@@ -233,6 +279,8 @@ async fn service(
 /// The stores of the callers.
 struct Stores {
     opened: Vec<AnyStore>,
+    /// The last event of each course, for calls that remember it.
+    last: Mutex<HashMap<String, Position>>,
     _databases: Vec<Arc<Database>>,
     _folder: TempDir,
 }
@@ -264,16 +312,21 @@ impl Stores {
             opened.push(match backend {
                 Backend::Postgres => {
                     let database = Arc::clone(&databases[store % databases.len()]);
-                    AnyStore::Postgres(Store::connect(database).await?.events)
+                    let store = Store::configured(database, |config| {
+                        config.lane_cache_bytes = work.lane_cache_bytes(config.lane_cache_bytes);
+                    });
+                    AnyStore::Postgres(store.await?.events)
                 }
                 Backend::SqliteFile => {
-                    let config = Config::file(folder.path().join("log.db"));
+                    let mut config = Config::file(folder.path().join("log.db"));
+                    config.lane_cache_bytes = work.lane_cache_bytes(config.lane_cache_bytes);
                     AnyStore::Sqlite(SqliteStore::open(config).await?)
                 }
             });
         }
         Ok(Self {
             opened,
+            last: Mutex::default(),
             _databases: databases,
             _folder: folder,
         })
@@ -281,17 +334,7 @@ impl Stores {
 }
 
 async fn decide(store: &AnyStore, course: &str, work: Work) -> Result<Outcome, BoxError> {
-    let taken = Query::builder()
-        .event_type("EnrollmentCompleted")
-        .tag(course);
-    let seats = Projector::counter(taken.build()?);
-    if work.by_hand {
-        let projected = store.project(&seats).await?;
-        let enrolled = enrollment(course)?;
-        store.append_if(enrolled, projected.condition).await?;
-        return Ok(Outcome::Success);
-    }
-    let model = DecisionModel::new(seats);
+    let model = DecisionModel::new(Projector::counter(seats(course)?));
     let decided = model.decide(store, |taken| match taken < work.capacity {
         true => Ok(vec![enrollment(course)?]),
         false => Ok::<_, Error>(Vec::new()),
@@ -301,6 +344,48 @@ async fn decide(store: &AnyStore, course: &str, work: Work) -> Result<Outcome, B
         Some(_) => Outcome::Success,
         None => Outcome::Refused,
     })
+}
+
+async fn by_hand(store: &AnyStore, course: &str) -> Result<Outcome, BoxError> {
+    let taken = Projector::counter(seats(course)?);
+    let projected = store.project(&taken).await?;
+    let enrolled = enrollment(course)?;
+    store.append_if(enrolled, projected.condition).await?;
+    Ok(Outcome::Success)
+}
+
+type Last = Mutex<HashMap<String, Position>>;
+
+fn last_of(last: &Last, course: &str) -> Option<Bookmark> {
+    let last = last.lock().unwrap_or_else(PoisonError::into_inner);
+    last.get(course).copied().map(Bookmark::from)
+}
+
+async fn append_if(store: &AnyStore, course: &str, last: &Last) -> Result<Outcome, BoxError> {
+    let unchanged = AppendCondition::fail_if(seats(course)?).after(last_of(last, course));
+    let appended = store.append_if(enrollment(course)?, unchanged).await?;
+    let mut last = last.lock().unwrap_or_else(PoisonError::into_inner);
+    last.insert(course.to_owned(), appended.last());
+    Ok(Outcome::Success)
+}
+
+/// The first call on a course appends the event after which the others look.
+async fn look(store: &AnyStore, course: &str, last: &Last) -> Result<Outcome, BoxError> {
+    let Some(after) = last_of(last, course) else {
+        return append_if(store, course, last).await;
+    };
+    let next = ReadOptions::new().after(after).limit(1);
+    let found = store.query(&seats(course)?, next).await?;
+    Ok(match found.events.is_empty() {
+        true => Outcome::Success,
+        false => Outcome::Refused,
+    })
+}
+
+/// The events that take a seat of the course.
+fn seats(course: &str) -> Result<Query, Error> {
+    let taken = Query::builder().event_type("EnrollmentCompleted");
+    taken.tag(course).build()
 }
 
 fn enrollment(course: &str) -> Result<Event, Error> {
