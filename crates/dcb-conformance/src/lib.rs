@@ -13,6 +13,7 @@ mod fixture;
 mod held;
 pub mod history;
 mod idempotency;
+mod kept;
 mod lanes;
 mod limits;
 mod order_of_checks;
@@ -229,6 +230,13 @@ macro_rules! for_each_case {
                 refused_decision_leaves_nothing_behind
                 forgotten_boundary_is_read_again
                 random_decisions_beside_other_writers_agree_with_replayed_log
+            }
+            kept {
+                kept_state_sees_every_event
+                large_boundary_is_read_once
+                other_folds_have_their_own_state
+                forgotten_state_is_read_again
+                crowd_on_a_kept_state_is_served
             }
             tracking {
                 source_without_tracking_has_no_position

@@ -68,8 +68,8 @@ pub use memory::MemoryStore;
 pub use metrics::Metrics;
 pub use position::Position;
 pub use projection::{
-    Projected, Projection, ProjectionLimit, ProjectionPermit, ProjectionStream, Projector,
-    ProjectorBuilder, Reads,
+    KeptState, Projected, Projection, ProjectionLimit, ProjectionPermit, ProjectionStream,
+    Projector, ProjectorBuilder, Reads,
 };
 pub use query::{Query, QueryBuilder, QueryItem};
 pub use read::{EventStream, Events, ReadOptions};

@@ -36,6 +36,7 @@ impl<'d, P: Projection, S: EventStore> Member<'d, P, S> {
     ) -> Result<Option<(Decider<'s>, P::State)>, Error> {
         // Most events are folded while other members have their turn.
         let committed = seat.committed(&mut self.folded);
+        // What can't be folded here is read below.
         self.fold(&committed)?;
         let turn = seat.turn().await;
         let mut is_counted = false;
@@ -47,7 +48,11 @@ impl<'d, P: Projection, S: EventStore> Member<'d, P, S> {
             match start {
                 None => return Ok(None),
                 Some(Start::Fold(events)) => {
-                    self.fold(&events)?;
+                    if !self.fold(&events)? {
+                        turn.forget();
+                        continue;
+                    }
+                    turn.keep(|| self.projection.keep(&self.state));
                     return Ok(Some((turn, self.state)));
                 }
                 Some(Start::Read { is_alone: true, .. }) => {
@@ -61,7 +66,10 @@ impl<'d, P: Projection, S: EventStore> Member<'d, P, S> {
                         sleep(pause).await;
                     }
                     let committed = seat.committed(&mut self.folded);
-                    self.fold(&committed)?;
+                    if !self.fold(&committed)? {
+                        turn.forget();
+                        continue;
+                    }
                     if !self.read(&turn, after).await? {
                         return Ok(Some((turn, self.state)));
                     }
@@ -92,7 +100,10 @@ impl<'d, P: Projection, S: EventStore> Member<'d, P, S> {
             read.push(event);
             if !Lanes::can_keep(read.len(), bytes) {
                 self.fold_rest(turn, &read, &mut events).await?;
-                turn.read_alone(begun, events.head());
+                match self.projection.keep(&self.state) {
+                    Some(state) => turn.start_from(begun, state, events.head()),
+                    None => turn.read_alone(begun, events.head()),
+                }
                 return Ok(false);
             }
         }
@@ -122,12 +133,21 @@ impl<'d, P: Projection, S: EventStore> Member<'d, P, S> {
         Ok(())
     }
 
-    fn fold(&mut self, unfolded: &Unfolded) -> Result<(), Error> {
+    /// Returns false, with an unusable state, if the projection can't start from the kept state.
+    fn fold(&mut self, unfolded: &Unfolded) -> Result<bool, Error> {
+        let kept = unfolded.base.as_ref();
+        let kept = kept.map(|kept| self.projection.kept(kept));
         if unfolded.from_the_start {
-            self.state = self.projection.initial();
+            let Some(start) = kept.unwrap_or_else(|| Some(self.projection.initial())) else {
+                self.folded = Folded::default();
+                return Ok(false);
+            };
+            self.state = start;
         }
-        let mut events = unfolded.events.iter();
-        events.try_for_each(|event| self.projection.apply(&mut self.state, event))
+        for event in &unfolded.events {
+            self.projection.apply(&mut self.state, event)?;
+        }
+        Ok(true)
     }
 
     /// Waits for a permit to project. A crowd must not be refused.

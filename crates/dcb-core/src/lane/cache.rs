@@ -110,7 +110,7 @@ impl Cache {
             }
         };
         // Before the lock is released: a lane without members could be dropped.
-        let ticket = lane.state().line.arrive();
+        let ticket = lane.state().enter();
         (lane, ticket)
     }
 

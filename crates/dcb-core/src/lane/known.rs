@@ -6,13 +6,17 @@ use std::sync::Arc;
 use std::time::{Instant, SystemTime};
 
 use super::Lanes;
-use crate::{Bookmark, Event, Position, SequencedEvent, Upcasts};
+use crate::{Bookmark, Event, KeptState, Position, SequencedEvent, Upcasts};
 
 /// The events that match the query of a lane: first those in the log, then those that members have
 /// decided and that are not committed yet.
 #[derive(Default)]
 pub(super) struct Known {
     events: Vec<Arc<SequencedEvent>>,
+    /// The state that the events before `events` lead to. `None` if there is none before them.
+    base: Option<KeptState>,
+    /// Whether the lane keeps states: its members fold alike.
+    keeps_state: bool,
     /// How many of `events` are in the log.
     committed: usize,
     bytes: usize,
@@ -39,7 +43,9 @@ pub(crate) struct Folded {
 /// The events that a member has to fold.
 pub(crate) struct Unfolded {
     pub(crate) events: Vec<Arc<SequencedEvent>>,
-    /// Whether to start from the initial state, because events that were folded are discarded.
+    /// What to start from; `None` for the initial state.
+    pub(crate) base: Option<KeptState>,
+    /// Whether to start again, because events that were folded are discarded.
     pub(crate) from_the_start: bool,
 }
 
@@ -48,6 +54,11 @@ impl Known {
     pub(super) const MAX_EVENTS: usize = 10_000;
     /// The maximum size of the events that a lane keeps.
     pub(super) const MAX_BYTES: usize = 8 << 20;
+
+    /// A state replaces this many events.
+    const FOLDED_EVENTS: usize = 64;
+    /// A state replaces events of this size.
+    const FOLDED_BYTES: usize = 64 << 10;
 
     /// The size of an event beside its content: the event, its counts, and what the allocator adds for
     /// both of its parts.
@@ -58,12 +69,56 @@ impl Known {
         let is_read = self.is_current || self.read_to.is_some();
         let is_kept = is_read && !self.has_gap && !self.is_too_large();
         let places = self.events.capacity() * size_of::<Arc<SequencedEvent>>();
-        is_kept.then(|| self.bytes + self.events.len() * Self::EVENT_BYTES + places)
+        let base = self.base.as_ref().map_or(0, KeptState::size_bytes);
+        is_kept.then(|| base + self.bytes + self.events.len() * Self::EVENT_BYTES + places)
     }
 
     /// The next member reads what other writers may have appended.
     pub(super) fn expect_others(&mut self) {
         self.is_current = false;
+    }
+
+    /// What a lane knows of a boundary that it has not read.
+    pub(super) fn new(keeps_state: bool) -> Self {
+        Self {
+            keeps_state,
+            ..Self::default()
+        }
+    }
+
+    /// Whether the next member is to fold the events into a state that replaces them, if nothing is
+    /// pending.
+    pub(super) fn wants_state(&self) -> bool {
+        let is_much = self.events.len() >= Self::FOLDED_EVENTS || self.bytes >= Self::FOLDED_BYTES;
+        self.keeps_state && self.is_current && is_much
+    }
+
+    /// Replaces the events, which are all in the log, by the state that they lead to. Without one, the
+    /// lane keeps events from now on.
+    pub(super) fn fold_into(&mut self, state: Option<KeptState>) {
+        self.keeps_state = state.is_some();
+        if state.is_some() {
+            self.base = state;
+            self.events = Vec::new();
+            self.committed = 0;
+            self.bytes = 0;
+            self.epoch += 1;
+        }
+    }
+
+    /// Knows nothing but the state that the events up to `head` lead to, which a read found that began
+    /// at `begun`.
+    pub(super) fn start_from(&mut self, begun: Instant, state: KeptState, head: Option<Bookmark>) {
+        self.discard_all();
+        self.base = Some(state);
+        self.proven_at = Some(begun);
+        self.read_to = head;
+        self.is_current = true;
+    }
+
+    /// Whether members can decide without a read, although there may be more events than a lane keeps.
+    pub(super) fn can_be_folded(&self) -> bool {
+        self.is_current() || self.wants_state()
     }
 
     /// Whether members can decide without a read.
@@ -114,6 +169,7 @@ impl Known {
         };
         let events = self.events[start..end].to_vec();
         Unfolded {
+            base: self.base.clone().filter(|_| from_the_start),
             events,
             from_the_start,
         }
@@ -204,10 +260,9 @@ impl Known {
 
     /// Discards everything, so that the next member reads the boundary from its start.
     pub(super) fn discard_all(&mut self) {
-        let epoch = self.epoch + 1;
         *self = Self {
-            epoch,
-            ..Self::default()
+            epoch: self.epoch + 1,
+            ..Self::new(self.keeps_state)
         };
     }
 }

@@ -86,11 +86,6 @@ impl Line {
         self.wake_first()
     }
 
-    /// Whether no member waits or has the turn.
-    pub(super) fn is_empty(&self) -> bool {
-        self.places.is_empty() && self.turn.is_none()
-    }
-
     /// Frees what the members used. None is left.
     pub(super) fn rest(&mut self) {
         self.places = BTreeMap::new();

@@ -64,7 +64,8 @@ use state::{Purpose, Settled, State};
 use store_meter::Share;
 
 use crate::{
-    Append, Appended, Bookmark, Error, Metrics, Query, Reads, SequencedEvent, Stats, Upcasts,
+    Append, Appended, Bookmark, Error, KeptState, Metrics, Query, Reads, SequencedEvent, Stats,
+    Upcasts,
 };
 
 /// The lanes of a store: one for each boundary on which a decision is under way, and those that keep
@@ -240,7 +241,8 @@ impl Lanes {
 
     fn new_lane(&self, reads: &Reads) -> Arc<Lane> {
         let can_rest = self.cache.max_bytes > 0;
-        let state = State::new(reads.clone().boundary(), self.upcasts.clone(), can_rest);
+        let (query, upcasts) = (reads.clone().boundary(), self.upcasts.clone());
+        let state = State::new(query, upcasts, can_rest, reads.kept.is_some());
         Arc::new(Lane {
             reads: Arc::new(reads.clone()),
             size_bytes: Lane::size_without_events(reads),
@@ -375,7 +377,7 @@ impl Seat {
 
 impl Drop for Seat {
     fn drop(&mut self) {
-        self.lane.step(|state| state.line.leave(self.ticket()));
+        self.lane.step(|state| state.leave(self.ticket()));
         self.lane.rest();
     }
 }
@@ -404,6 +406,21 @@ impl<'s> Decider<'s> {
     /// The read of this member makes progress.
     pub(crate) fn extend(&self, limit: Duration) {
         self.seat.lane.state().line.extend_turn(self.number, limit);
+    }
+
+    /// Gives the state that this member has folded to the lane, if it wants it instead of the events.
+    pub(crate) fn keep(&self, state: impl FnOnce() -> Option<KeptState>) {
+        // Not under the lock: this copies the state.
+        if self.seat.lane.state().wants_state(self.number) {
+            let state = state();
+            self.seat.lane.state().fold_into(self.number, state);
+        }
+    }
+
+    /// The member has folded the events of its read into this state, and the lane keeps only that.
+    pub(crate) fn start_from(&self, begun: Instant, state: KeptState, head: Option<Bookmark>) {
+        let mut lane = self.seat.lane.state();
+        lane.start_from(begun, self.number, state, head);
     }
 
     /// The log was replaced.

@@ -11,7 +11,9 @@ use super::group::{Answer, Decision, Group, Verdict};
 use super::known::{Folded, Known, Unfolded};
 use super::line::{Line, Ticket, TurnLost};
 use super::pause::pause;
-use crate::{Append, Appended, Bookmark, Error, Event, Fault, Query, SequencedEvent, Upcasts};
+use crate::{
+    Append, Appended, Bookmark, Error, Event, Fault, KeptState, Query, SequencedEvent, Upcasts,
+};
 
 /// What a member needs its turn for.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -24,6 +26,8 @@ pub(super) enum Purpose {
 
 pub(super) struct State {
     pub(super) line: Line,
+    /// Members that have not left, wherever they are.
+    members: usize,
     query: Query,
     /// How reads change the events of the log.
     upcasts: Option<Arc<Upcasts>>,
@@ -87,13 +91,19 @@ pub(super) struct Settled {
 }
 
 impl State {
-    pub(super) fn new(query: Query, upcasts: Option<Arc<Upcasts>>, can_rest: bool) -> Self {
+    pub(super) fn new(
+        query: Query,
+        upcasts: Option<Arc<Upcasts>>,
+        can_rest: bool,
+        keeps_state: bool,
+    ) -> Self {
         Self {
             line: Line::default(),
+            members: 0,
             query,
             upcasts,
             can_rest,
-            known: Known::default(),
+            known: Known::new(keeps_state),
             collecting: Group::default(),
             in_flight: None,
             one_by_one: 0,
@@ -114,8 +124,22 @@ impl State {
         self.known.rest().filter(|_| self.can_rest)
     }
 
+    /// Whether no member is left, and no commit is under way.
     pub(super) fn is_idle(&self) -> bool {
-        self.line.is_empty() && self.nothing_is_pending()
+        self.members == 0 && self.nothing_is_pending()
+    }
+
+    /// A new member takes the last place in the line.
+    pub(super) fn enter(&mut self) -> Ticket {
+        self.members += 1;
+        self.line.arrive()
+    }
+
+    /// A member leaves.
+    #[must_use]
+    pub(super) fn leave(&mut self, ticket: Ticket) -> Option<Waker> {
+        self.members -= 1;
+        self.line.leave(ticket)
     }
 
     /// The number of the turn, once it has come.
@@ -159,7 +183,7 @@ impl State {
         if !self.line.holds_turn(number) {
             return None;
         }
-        if self.known.is_current() {
+        if self.known.can_be_folded() {
             self.line.extend_turn(number, Lanes::TURN_LIMIT);
             self.line.note_folded();
             let events = self.known.unfolded(folded, self.known.len());
@@ -174,6 +198,32 @@ impl State {
             pause,
             is_alone,
         })
+    }
+
+    /// Whether the member is to give the lane the state that it has folded: it has seen all events, and
+    /// they are all in the log.
+    pub(super) fn wants_state(&self, number: u64) -> bool {
+        self.line.holds_turn(number) && self.nothing_is_pending() && self.known.wants_state()
+    }
+
+    /// Takes the state of this member, if it still has its turn.
+    pub(super) fn fold_into(&mut self, number: u64, state: Option<KeptState>) {
+        if self.wants_state(number) {
+            self.known.fold_into(state);
+        }
+    }
+
+    /// This member has folded all events up to `head` into this state, and the lane keeps nothing else.
+    pub(super) fn start_from(
+        &mut self,
+        begun: Instant,
+        number: u64,
+        state: KeptState,
+        head: Option<Bookmark>,
+    ) {
+        if self.line.holds_turn(number) && self.nothing_is_pending() {
+            self.known.start_from(begun, state, head);
+        }
     }
 
     /// The log was replaced.

@@ -1,6 +1,7 @@
 //! Folds of events into the state that a decision depends on.
 
 mod builder;
+mod kept;
 mod last_events;
 mod limit;
 mod projector;
@@ -8,6 +9,8 @@ mod reads;
 mod stream;
 
 pub use builder::ProjectorBuilder;
+pub(crate) use kept::KeptAs;
+pub use kept::KeptState;
 pub(crate) use last_events::LastEvents;
 pub use limit::{ProjectionLimit, ProjectionPermit};
 pub use projector::Projector;
@@ -42,6 +45,23 @@ pub trait Projection: Send + Sync {
 
     /// The state before the first event, and the result if no event matches.
     fn initial(&self) -> Self::State;
+
+    /// The state in the form that a store keeps instead of the events. `None`, the default, keeps the
+    /// events. Use it with [`Reads::kept_as`]; [`Projector::keep`] does both.
+    ///
+    /// The state must be the fold of all events of [`Projection::reads`] so far, whichever value of the
+    /// projection has folded them.
+    fn keep(&self, state: &Self::State) -> Option<KeptState> {
+        let _ = state;
+        None
+    }
+
+    /// The state that [`Projection::keep`] has kept. `None` if it can't be used; then the events are read
+    /// again.
+    fn kept(&self, kept: &KeptState) -> Option<Self::State> {
+        let _ = kept;
+        None
+    }
 
     /// Applies `event` to `state` if it matches; ignores it otherwise. Events come in the order of
     /// the log.

@@ -1,4 +1,6 @@
-use super::{Projection, ProjectorBuilder, Reads};
+use serde::Serialize;
+
+use super::{KeptState, Projection, ProjectorBuilder, Reads};
 use crate::{Error, Query, SequencedEvent};
 
 /// The events that a state depends on, an initial state and the functions that apply an event to the
@@ -27,6 +29,16 @@ pub struct Projector<S> {
     initial: S,
     apply: Apply<S>,
     last_only: bool,
+    keep: Option<Keep<S>>,
+}
+
+/// The name and version of the state that a store keeps, and how to keep it.
+struct Keep<S> {
+    name: String,
+    version: u32,
+    keep: fn(&S) -> Option<KeptState>,
+    kept: fn(&KeptState) -> Option<S>,
+    reads: fn(Reads, &str, u32) -> Reads,
 }
 
 pub(super) type Apply<S> = Box<dyn Fn(&mut S, &SequencedEvent) -> Result<(), Error> + Send + Sync>;
@@ -43,6 +55,7 @@ impl<S> Projector<S> {
             initial,
             apply,
             last_only: false,
+            keep: None,
         }
     }
 
@@ -88,6 +101,51 @@ impl<S: Clone + Send + Sync> Projector<S> {
     }
 }
 
+impl<S: Clone + Serialize + Send + Sync + 'static> Projector<S> {
+    /// Lets a store keep the state instead of the events, so that a decision on a boundary of 100,000
+    /// events costs what is new. A store keeps it in its cache, beside the lanes that keep events; see
+    /// [`cost`](crate::cost).
+    ///
+    /// Name, version, type of the state and query identify the fold. Give it another version when you
+    /// change the function or the initial state: states of another version are not used. Projectors
+    /// with equal name, version and query must fold alike.
+    ///
+    /// The state counts with the size of its JSON text. Every 64 events, and after a long read, a
+    /// decision copies the state for the store; each decision gets a copy. In a tuple or a vector of
+    /// projections, the events are kept and not the states.
+    ///
+    /// ```
+    /// # #[tokio::main]
+    /// # async fn main() -> Result<(), dcb_core::Error> {
+    /// # use dcb_core::{DecisionModel, Error, Event, EventStore, MemoryStore, Projector, Query};
+    /// # let store = MemoryStore::new();
+    /// let account = Query::builder().tag("account:7").build()?;
+    /// let balance = Projector::new(account, 0_i64, |balance, event| {
+    ///     *balance += event.json::<i64>().unwrap_or(0);
+    /// });
+    /// let withdrawn = Event::builder("Withdrawn").tag("account:7").json(&-50).build()?;
+    /// let decided = DecisionModel::new(balance.keep("balance", 1))
+    ///     .decide(&store, |balance| match balance >= 50 {
+    ///         true => Ok(vec![withdrawn.clone()]),
+    ///         false => Ok::<_, Error>(Vec::new()),
+    ///     })
+    ///     .await?;
+    /// assert_eq!(decided.appended, None);
+    /// # Ok(()) }
+    /// ```
+    #[must_use]
+    pub fn keep(mut self, name: impl Into<String>, version: u32) -> Self {
+        self.keep = Some(Keep {
+            name: name.into(),
+            version,
+            keep: |state| KeptState::new(state.clone()),
+            kept: KeptState::state,
+            reads: |reads, name, version| reads.kept_as::<S>(name, version),
+        });
+        self
+    }
+}
+
 impl Projector<u64> {
     /// Counts the events of `query`.
     pub fn counter(query: Query) -> Self {
@@ -107,10 +165,22 @@ impl<S: Clone + Send + Sync> Projection for Projector<S> {
 
     fn reads(&self) -> Reads {
         let query = self.query.clone();
-        match self.last_only {
+        let reads = match self.last_only {
             true => Reads::last(query),
             false => Reads::every(query),
+        };
+        match &self.keep {
+            Some(keep) => (keep.reads)(reads, &keep.name, keep.version),
+            None => reads,
         }
+    }
+
+    fn keep(&self, state: &S) -> Option<KeptState> {
+        self.keep.as_ref().and_then(|keep| (keep.keep)(state))
+    }
+
+    fn kept(&self, kept: &KeptState) -> Option<S> {
+        self.keep.as_ref().and_then(|keep| (keep.kept)(kept))
     }
 
     fn initial(&self) -> S {

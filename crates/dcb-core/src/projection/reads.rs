@@ -1,3 +1,4 @@
+use super::KeptAs;
 use crate::{Bookmark, Query, ReadOptions};
 
 /// The reads that return the events of a projection, all from one snapshot of the log.
@@ -19,6 +20,8 @@ pub struct Reads {
     pub(crate) every: Option<Query>,
     /// The queries of the backward reads, each for one event.
     pub(crate) last: Vec<Query>,
+    /// The name of the state that a store keeps instead of the events.
+    pub(crate) kept: Option<KeptAs>,
 }
 
 impl Reads {
@@ -26,6 +29,7 @@ impl Reads {
         Self {
             every: None,
             last: Vec::new(),
+            kept: None,
         }
     }
 
@@ -33,19 +37,27 @@ impl Reads {
     pub fn every(query: Query) -> Self {
         Self {
             every: Some(query),
-            last: Vec::new(),
+            ..Self::none()
         }
     }
 
     /// Reads the last event of the query.
     pub fn last(query: Query) -> Self {
         Self {
-            every: None,
             last: vec![query],
+            ..Self::none()
         }
     }
 
-    /// Both reads. Two forward reads become one, of the union of their queries.
+    /// A store keeps the state of this type, name and version instead of the events. See
+    /// [`Projector::keep`](crate::Projector::keep).
+    #[must_use]
+    pub fn kept_as<S: 'static>(mut self, name: impl Into<String>, version: u32) -> Self {
+        self.kept = Some(KeptAs::new::<S>(name.into(), version));
+        self
+    }
+
+    /// Both reads, of which no state is kept. Two forward reads become one, of the union of their queries.
     #[must_use]
     pub fn and(mut self, other: Self) -> Self {
         self.every = match (self.every, other.every) {
@@ -53,6 +65,7 @@ impl Reads {
             (query, other) => query.or(other),
         };
         self.last.extend(other.last);
+        self.kept = None;
         self
     }
 
@@ -72,7 +85,8 @@ impl Reads {
     pub(crate) fn heap_bytes(&self) -> usize {
         let queries = self.every.iter().chain(&self.last);
         let lists = self.last.capacity() * size_of::<Query>();
-        lists + queries.map(Query::heap_bytes).sum::<usize>()
+        let kept = self.kept.as_ref().map_or(0, KeptAs::heap_bytes);
+        lists + kept + queries.map(Query::heap_bytes).sum::<usize>()
     }
 
     /// The events that the state depends on.

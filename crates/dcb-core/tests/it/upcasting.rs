@@ -275,3 +275,39 @@ async fn warm_decision_meets_an_event_that_can_not_be_upcast() {
         assert!(matches!(failed, Err(Error::Upcast { .. })), "{failed:?}");
     }
 }
+
+/// A kept state is of the events as this store returns them.
+#[tokio::test]
+async fn kept_states_are_of_upcast_events() {
+    let store = Upcasting::new(MemoryStore::new(), upcasts());
+    let total = || {
+        let add = |total: &mut u64, event: &SequencedEvent| {
+            *total += event.json::<Price>().map_or(0, |price| price.amount);
+        };
+        Projector::new(priced(), 0, add).keep("total", 1)
+    };
+    for round in 0..50 {
+        let mut seen = [0, 0];
+        for (seen, events) in seen.iter_mut().zip([events(), Vec::new()]) {
+            let decide = |total| {
+                *seen = total;
+                Ok::<_, Error>(events.clone())
+            };
+            DecisionModel::new(total())
+                .decide(&store, decide)
+                .await
+                .unwrap();
+        }
+        assert_eq!(seen, [600 * round, 600 * (round + 1)]);
+        let mut raw = 0;
+        let decide = |total| {
+            raw = total;
+            Ok::<_, Error>(Vec::new())
+        };
+        DecisionModel::new(total())
+            .decide(store.inner(), decide)
+            .await
+            .unwrap();
+        assert_eq!(raw, 200 * (round + 1));
+    }
+}

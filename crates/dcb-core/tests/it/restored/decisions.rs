@@ -23,6 +23,7 @@ on_each_backend! {
     decision_on_what_a_lane_knows_is_refused
     warm_decision_reads_the_restored_log
     warm_decision_reads_a_cleared_log
+    kept_state_of_a_lost_log_is_not_used
     command_is_refused
 }
 
@@ -172,6 +173,40 @@ async fn warm_decision_reads_the_restored_log(log: Log) {
     log.grow().await;
     assert_eq!(append().await, (19, 1));
     assert_eq!(count().await, (19, 1));
+    log.close().await;
+}
+
+/// A state replaces more events than the other tests have.
+async fn kept_state_of_a_lost_log_is_not_used(log: Log) {
+    let model = DecisionModel::new(counted().keep("count", 1)).max_attempts(1);
+    let decide = async |events: Vec<Event>| {
+        let mut counted = 0;
+        let decide = |seen| {
+            counted = seen;
+            Ok::<_, Error>(events.clone())
+        };
+        model.decide(&log.store, decide).await.unwrap();
+        counted
+    };
+    let many = |count| {
+        (1..=count)
+            .map(|number| numbered("a", number))
+            .collect::<Vec<_>>()
+    };
+    log.store.append(many(100)).await.unwrap();
+    assert_eq!(decide(vec![numbered("a", 101)]).await, 100);
+    assert_eq!(decide(Vec::new()).await, 101);
+    // The log is shorter than the state knows it.
+    log.other.clear().await.unwrap();
+    log.other.append(many(70)).await.unwrap();
+    assert_eq!(decide(vec![numbered("a", 71)]).await, 70);
+    // The log has another event where the state ends.
+    log.other.clear().await.unwrap();
+    log.other.append(many(200)).await.unwrap();
+    assert_eq!(decide(Vec::new()).await, 200);
+    assert_eq!(decide(vec![numbered("a", 201)]).await, 200);
+    log.store.clear().await.unwrap();
+    assert_eq!(decide(Vec::new()).await, 0);
     log.close().await;
 }
 
