@@ -10,6 +10,9 @@
 //!   of the course, which the caller remembers. A warm decision can't be cheaper.
 //! - **Refused**: each decision but the first of a course is a refusal. **Look alone** is the read that
 //!   proves one: a look by key for an event after the last one.
+//! - **A boundary of 100,000 events**: one course, which has that many enrollments before the first call.
+//!   With *state kept*, the projection has a name, so the store keeps the count instead of the events;
+//!   without, each decision reads the whole course.
 //! - **By hand**: the same work without a lane: a projection, then an append under its condition.
 //! - **Two stores**: each with half of the callers, as two processes would have them. Their decisions
 //!   collide, and one store's lane has to decide again.
@@ -109,6 +112,25 @@ pub(crate) fn declare(target: &mut Target, servers: &Servers) -> Result<(), BoxE
             let row = row(backend, work.callers, boundaries);
             add(named(row, variant), work);
         }
+        let filled = match profile.is_smoke() {
+            true => 12_000,
+            false => 100_000,
+        };
+        let large = Work { filled, ..one };
+        for (variant, work) in [
+            (
+                "state kept",
+                Work {
+                    keeps_state: true,
+                    ..large
+                },
+            ),
+            ("append_if alone", large.with(Way::AppendIf)),
+            ("full read", large),
+        ] {
+            let row = row(backend, 1, "A boundary of 100,000 events");
+            add(named(row, variant), work);
+        }
         if let Backend::Postgres = backend {
             for (servers, variant) in [(1, "two logs"), (2, "two logs, two servers")] {
                 let row = row(backend, 100, "1,000 boundaries").variant(variant);
@@ -165,6 +187,10 @@ struct Work {
     alternates: bool,
     /// Whether the stores keep nothing of a boundary that they have decided on.
     is_cold: bool,
+    /// Events of the first course before the first call. If there are some, it is the only course.
+    filled: u64,
+    /// Whether the store keeps the number of seats instead of the events.
+    keeps_state: bool,
     way: Way,
 }
 
@@ -190,6 +216,8 @@ impl Work {
             capacity: u64::MAX,
             alternates: false,
             is_cold: false,
+            filled: 0,
+            keeps_state: false,
             way: Way::Decide,
         }
     }
@@ -212,6 +240,7 @@ impl Work {
     /// The course of the decision with this number.
     fn course(self, decision: u64) -> String {
         let course = match self.alternates {
+            _ if self.filled > 0 => 0,
             // Begins new courses after as many decisions on each.
             true => decision / (COURSES * PER_COURSE) * COURSES + decision % COURSES,
             false => decision / PER_COURSE,
@@ -324,17 +353,42 @@ impl Stores {
                 }
             });
         }
+        let last = match work.filled {
+            0 => HashMap::new(),
+            events => fill(&opened[0], &work.course(0), events).await?,
+        };
         Ok(Self {
             opened,
-            last: Mutex::default(),
+            last: Mutex::new(last),
             _databases: databases,
             _folder: folder,
         })
     }
 }
 
+/// Enrolls this many students. Returns the last event of the course.
+async fn fill(
+    store: &AnyStore,
+    course: &str,
+    events: u64,
+) -> Result<HashMap<String, Position>, BoxError> {
+    /// Events of one append.
+    const BATCH: u64 = 1_000;
+    let mut last = HashMap::new();
+    for _ in 0..events / BATCH {
+        let batch = (0..BATCH).map(|_| enrollment(course));
+        let appended = store.append(batch.collect::<Result<Vec<_>, _>>()?).await?;
+        last.insert(course.to_owned(), appended.last());
+    }
+    Ok(last)
+}
+
 async fn decide(store: &AnyStore, course: &str, work: Work) -> Result<Outcome, BoxError> {
-    let model = DecisionModel::new(Projector::counter(seats(course)?));
+    let taken = Projector::counter(seats(course)?);
+    let model = DecisionModel::new(match work.keeps_state {
+        true => taken.keep("seats taken", 1),
+        false => taken,
+    });
     let decided = model.decide(store, |taken| match taken < work.capacity {
         true => Ok(vec![enrollment(course)?]),
         false => Ok::<_, Error>(Vec::new()),

@@ -12,9 +12,10 @@
 //! | warm, and other processes append to it again and again | what is new | an append |
 //! | warm, and the decision has no events or is refused by your closure | one look by key for a new event | nothing |
 //! | busy: decisions of the same store are under way | nothing | a share of their append |
-//! | larger than 10,000 events or 8 MiB | the whole boundary | an append |
+//! | larger than 10,000 events or 8 MiB, and the events are kept | the whole boundary | an append |
+//! | of any size, and its state is kept | as if it were small | an append |
 //!
-//! A decision folds the events of its boundary each time, so the fold should be cheap.
+//! A decision folds the events that are kept each time, so the fold should be cheap.
 //!
 //! # Warm decisions
 //!
@@ -46,6 +47,17 @@
 //! commit, and by the difference of the clocks. If a decision depends on that difference, write the time
 //! into the data of the event.
 //!
+//! # States instead of events
+//!
+//! Give a projector a name and a version, [`Projector::keep`](crate::Projector::keep), and the lane keeps
+//! its folded state: a decision costs a copy of the state and the events since. The first decision reads
+//! the whole boundary. Every 64 events, or 64 KiB of them, a decision that finds all events committed
+//! folds them into the state.
+//!
+//! Another version, name, type or query has a state of its own, so change the version with the fold. A
+//! state is dropped as events are: if the log was restored or emptied, or on
+//! [`Lanes::forget`](crate::Lanes::forget). It is in memory only, so a process that starts is cold.
+//!
 //! # Cheaper decisions
 //!
 //! - **Use one store for all callers of a process**, and its clones. Two stores on one log have lanes
@@ -53,6 +65,7 @@
 //! - **Send the decisions on one boundary to one process**, if you can choose. A boundary that several
 //!   processes decide on is read before each decision, although only what is new.
 //! - **Make boundaries small.** Query by the tags and the types that the decision needs.
+//! - **Keep the state** of boundaries with many events.
 //! - **Use [`Projector::last_only`](crate::Projector::last_only)** if the last event tells all: a cold
 //!   decision reads only that event.
 //! - **Keep the second boundary out of the lane** with

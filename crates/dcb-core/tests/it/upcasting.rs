@@ -251,7 +251,8 @@ async fn warm_decisions_see_upcast_events() {
         let raw = decide_on_amounts(store.inner(), Vec::new()).await.unwrap();
         assert_eq!(raw.iter().sum::<u64>(), 200 * (round as u64 + 1));
     }
-    assert!(store.stats().lane_hits >= 4);
+    // The second and the third decision of the wrapping store.
+    assert!(store.stats().lane_hits >= 2);
     store.inner().clear().unwrap();
     assert!(
         decide_on_amounts(&store, Vec::new())
