@@ -13,6 +13,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use dcb_core::{
     Append, AppendCondition, Appended, Bookmark, Error, Event, EventStore, EventStream, Fault,
     Health, Limits, Position, ProjectionLimit, Query, ReadOptions, RecordedCommand, SequencedEvent,
+    Tracking,
 };
 use uuid::Uuid;
 
@@ -142,7 +143,9 @@ impl Log {
     fn write(&mut self, append: Append) -> Appended {
         let first = self.head().map_or(Position::FIRST, Position::next);
         let appended = Appended::contiguous(first, append.events.len());
-        let recorded_at = whole_microseconds(SystemTime::now());
+        let now = whole_microseconds(SystemTime::now());
+        let first_event = append.events.first();
+        let recorded_at = first_event.and_then(Event::recorded_at).unwrap_or(now);
         let sequenced =
             append
                 .events
@@ -150,7 +153,7 @@ impl Log {
                 .zip(appended.positions())
                 .map(|(event, position)| {
                     let id = event.id().unwrap_or_else(Uuid::now_v7);
-                    event.into_sequenced(position, recorded_at, id)
+                    event.into_sequenced(position, now, id)
                 });
         self.events.extend(sequenced);
         if let Some(tracking) = append.tracking {
@@ -217,6 +220,15 @@ impl EventStore for ToyStore {
 
     async fn tracked(&self, source: &str) -> Result<Option<u64>, Error> {
         Ok(self.log()?.tracked.get(source).copied())
+    }
+
+    async fn all_tracked(&self) -> Result<Vec<Tracking>, Error> {
+        let log = self.log()?;
+        let mut tracked: Vec<_> = log.tracked.iter().collect();
+        tracked.sort();
+        let each = tracked.into_iter();
+        each.map(|(source, position)| Tracking::new(source, *position))
+            .collect()
     }
 
     async fn commands(

@@ -23,6 +23,7 @@ pub(super) async fn closed_store_refuses_every_call(store: &impl EventStore) {
     );
     assert_refused!(store.exists(&tag("a")).await, Error::Fault(Fault::Closed));
     assert_refused!(store.tracked("upstream").await, Error::Fault(Fault::Closed));
+    assert_refused!(store.all_tracked().await, Error::Fault(Fault::Closed));
     assert_refused!(store.commands(None, 10).await, Error::Fault(Fault::Closed));
     assert_refused!(store.health().await, Error::Fault(Fault::Closed));
 }

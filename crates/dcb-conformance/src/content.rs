@@ -1,7 +1,9 @@
 //! Events are read back exactly as they were appended.
 
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
 use super::fixture::{log, positions, query, read, tag, tagged};
-use dcb_core::{Event, EventStore, EventType};
+use dcb_core::{Append, Command, Event, EventStore, EventType};
 
 /// Texts that careless encoding into arrays, JSON, patterns or SQL would change.
 const TEXTS: [&str; 24] = [
@@ -225,4 +227,32 @@ pub(super) async fn event_with_200_tags_is_stored(store: &impl EventStore) {
     store.append(tagged(&names)).await.unwrap();
     assert_eq!(log(store).await[0].tags().collect::<Vec<_>>(), names);
     assert!(store.exists(&query(&[], &names)).await.unwrap());
+}
+
+/// Beside events without a time, of the same append and of others that may share its commit.
+pub(super) async fn time_of_another_log_is_kept(store: &impl EventStore) {
+    let began = SystemTime::now() - Duration::from_secs(1);
+    let time = |seconds: u64| UNIX_EPOCH + Duration::from_micros(seconds * 1_000_000 + 1);
+    let at = |seconds: u64| {
+        let event = Event::builder("Moved").recorded_at(time(seconds));
+        event.build().expect("the event is valid")
+    };
+    let command = Command::builder("Move").build().expect("a command");
+    let (moved, alone, new) = tokio::join!(
+        store.submit(Append::new([at(7), tagged(&["a"]), at(1_700_000_000)]).command(command)),
+        store.append(at(8)),
+        store.append(tagged(&["a"])),
+    );
+    let log = log(store).await;
+    let recorded_at = |position: dcb_core::Position| log[position.get() as usize - 1].recorded_at();
+    let [first, second, third] = *moved.unwrap().positions().collect::<Vec<_>>() else {
+        panic!("three events");
+    };
+    assert_eq!(recorded_at(first), time(7));
+    assert!(recorded_at(second) > began);
+    assert_eq!(recorded_at(third), time(1_700_000_000));
+    assert_eq!(recorded_at(alone.unwrap().first()), time(8));
+    assert!(recorded_at(new.unwrap().first()) > began);
+    let commands = store.commands(None, 1).await.unwrap();
+    assert_eq!(commands[0].recorded_at(), time(7));
 }

@@ -72,6 +72,9 @@ fn calls<S: EventStore + 'static>(store: &Arc<S>) -> Vec<Call<Error>> {
         Call::new("tracked", store, |store| async move {
             store.tracked("upstream").await.map(drop)
         }),
+        Call::new("all_tracked", store, |store| async move {
+            store.all_tracked().await.map(drop)
+        }),
         Call::new("commands", store, |store| async move {
             store.commands(None, 10).await.map(drop)
         }),

@@ -106,6 +106,7 @@ macro_rules! for_each_case {
                 correlation_and_causation_ids_are_metadata
                 duplicate_tags_are_stored_once
                 event_with_200_tags_is_stored
+                time_of_another_log_is_kept
             }
             idempotency {
                 repeated_append_returns_first_positions

@@ -20,6 +20,7 @@ async fn track(
 
 pub(super) async fn source_without_tracking_has_no_position(store: &impl EventStore) {
     assert_eq!(store.tracked("upstream").await.unwrap(), None);
+    assert!(store.all_tracked().await.unwrap().is_empty());
     store.append(tagged(&[])).await.unwrap();
     assert_eq!(store.tracked("upstream").await.unwrap(), None);
 }
@@ -70,6 +71,14 @@ pub(super) async fn sources_are_tracked_independently(store: &impl EventStore) {
         );
     }
     assert_eq!(store.tracked("up").await.unwrap(), None);
+    let all = store.all_tracked().await.unwrap();
+    let all: Vec<_> = all
+        .iter()
+        .map(|one| (one.source(), one.position()))
+        .collect();
+    let mut expected: Vec<_> = sources.into_iter().zip((0..=10).rev()).collect();
+    expected.sort_unstable();
+    assert_eq!(all, expected);
 }
 
 pub(super) async fn refused_append_tracks_nothing(store: &impl EventStore) {

@@ -2,7 +2,7 @@
 /// store, for stores that wrap one or several others.
 ///
 /// Takes `self`, match arms that each yield an inner store, and the methods to forward. Without a
-/// list of methods it forwards all of them. The methods that the trait implements by calling others
+/// list of methods it forwards all of them. `tracked` stands for `all_tracked` too. The methods that the trait implements by calling others
 /// need no forwarding.
 ///
 /// ```
@@ -86,6 +86,10 @@ macro_rules! forward_event_store {
     (@tracked $self:ident $arms:tt) => {
         async fn tracked(&$self, source: &str) -> Result<Option<u64>, $crate::Error> {
             $crate::forward_event_store!(@await $self $arms tracked (source))
+        }
+
+        async fn all_tracked(&$self) -> Result<Vec<$crate::Tracking>, $crate::Error> {
+            $crate::forward_event_store!(@await $self $arms all_tracked ())
         }
     };
     (@commands $self:ident $arms:tt) => {

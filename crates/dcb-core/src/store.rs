@@ -193,7 +193,7 @@ impl Appended {
 /// Dropping the future of an append withdraws the append if it still waits in a queue. An append
 /// whose commit has begun is committed.
 ///
-/// A store of your own needs seven methods. The others follow from these; override one where your store
+/// A store of your own needs eight methods. The others follow from these; override one where your store
 /// has a faster way. `dcb-conformance` tests a store.
 pub trait EventStore: Send + Sync {
     /// Appends atomically: all the events at consecutive positions, or none.
@@ -359,6 +359,12 @@ pub trait EventStore: Send + Sync {
     /// # Errors
     /// [`Error::Fault`] from the backend.
     fn tracked(&self, source: &str) -> impl Future<Output = Result<Option<u64>, Error>> + Send;
+
+    /// The last upstream position of each source that appends have tracked, by the name of the source.
+    ///
+    /// # Errors
+    /// [`Error::Fault`] from the backend.
+    fn all_tracked(&self) -> impl Future<Output = Result<Vec<Tracking>, Error>> + Send;
 
     /// Returns at most `limit` stored commands whose events come after the position `after`,
     /// exclusive, in the order of their events.

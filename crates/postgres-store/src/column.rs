@@ -24,6 +24,8 @@ pub enum Element {
     Bytea,
     /// `timestamp` without time zone: microseconds since 2000-01-01.
     Timestamp,
+    /// `timestamp with time zone`: microseconds since 2000-01-01 in UTC.
+    Timestamptz,
     /// `uuid`.
     Uuid,
 }
@@ -37,6 +39,7 @@ impl Element {
             Self::Text => (25, 1009),
             Self::Bytea => (17, 1001),
             Self::Timestamp => (1114, 1115),
+            Self::Timestamptz => (1184, 1185),
             Self::Uuid => (2950, 2951),
         }
     }

@@ -2,8 +2,6 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use store_fault::Fault;
-
 /// The file that a store has open, to notice when its path leads to another file or to none.
 ///
 /// SQLite goes on writing to a file that was moved or removed, and everything in it is gone when the
@@ -14,6 +12,13 @@ pub struct OpenedFile {
     identity: Identity,
 }
 
+/// The path no longer leads to the file that was opened.
+#[derive(Debug)]
+pub struct FileMoved {
+    /// The path at which the file was opened.
+    pub path: PathBuf,
+}
+
 /// The device and the inode.
 type Identity = (u64, u64);
 
@@ -21,12 +26,12 @@ impl OpenedFile {
     /// The file at this path. Call it right after SQLite opened it.
     ///
     /// # Errors
-    /// [`Fault::FileMoved`] if there is none.
-    pub fn at(path: &Path) -> Result<Self, Fault> {
+    /// [`FileMoved`] if there is none.
+    pub fn at(path: &Path) -> Result<Self, FileMoved> {
         let path = path.to_owned();
         match identity(&path) {
             Ok(identity) => Ok(Self { path, identity }),
-            Err(_) => Err(Fault::FileMoved { path }),
+            Err(_) => Err(FileMoved { path }),
         }
     }
 
@@ -38,13 +43,13 @@ impl OpenedFile {
     /// Fails if the path no longer leads to the file. Costs a `stat`, about 1 us.
     ///
     /// # Errors
-    /// [`Fault::FileMoved`].
-    pub fn check(&self) -> Result<(), Fault> {
+    /// [`FileMoved`].
+    pub fn check(&self) -> Result<(), FileMoved> {
         // Like SQLite's own check, count a path that can't be looked up as moved.
         if identity(&self.path).is_ok_and(|found| found == self.identity) {
             return Ok(());
         }
-        Err(Fault::FileMoved {
+        Err(FileMoved {
             path: self.path.clone(),
         })
     }

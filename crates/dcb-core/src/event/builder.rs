@@ -1,4 +1,5 @@
 use std::fmt::Display;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use serde::Serialize;
 use uuid::Uuid;
@@ -14,6 +15,7 @@ use crate::{Error, EventType, Problem, Tag};
 #[must_use]
 pub struct EventBuilder {
     id: Option<Uuid>,
+    recorded_at: Option<SystemTime>,
     event_type: String,
     /// All tags in one buffer; `tag_ends` has the end of each. This avoids an allocation per tag.
     tags: String,
@@ -27,6 +29,7 @@ impl EventBuilder {
     pub(super) fn new(event_type: String) -> Self {
         Self {
             id: None,
+            recorded_at: None,
             event_type,
             tags: String::new(),
             tag_ends: Vec::new(),
@@ -39,6 +42,13 @@ impl EventBuilder {
     /// Sets the id. Appending the same id with the same content again changes nothing.
     pub fn id(mut self, id: Uuid) -> Self {
         self.id = Some(id);
+        self
+    }
+
+    /// Sets the time at which another log recorded the event. The store keeps it in place of the time of
+    /// the commit, rounded down to microseconds. From 1970 to 9999.
+    pub fn recorded_at(mut self, recorded_at: SystemTime) -> Self {
+        self.recorded_at = Some(recorded_at);
         self
     }
 
@@ -108,7 +118,8 @@ impl EventBuilder {
     /// Checks the fields and returns the event.
     ///
     /// # Errors
-    /// [`Error::Invalid`] naming the first invalid field: `type`, `tags`, `metadata` or `data`.
+    /// [`Error::Invalid`] naming the first invalid field: `type`, `tags`, `metadata`, `data` or
+    /// `recorded_at`.
     pub fn build(mut self) -> Result<Event, Error> {
         if let Some(problem) = self.problem.take() {
             return Err(problem);
@@ -117,9 +128,11 @@ impl EventBuilder {
         let tags = self.sorted_tags()?;
         self.check_metadata()?;
         let body = self.pack(&tags)?;
+        let recorded_at = self.recorded_at.map(whole_micros).transpose()?;
         Ok(Event {
             id: self.id,
             is_id_new: false,
+            recorded_at: recorded_at.map(Box::new),
             body,
         })
     }
@@ -163,4 +176,18 @@ impl EventBuilder {
             &self.data,
         )
     }
+}
+
+/// A time that every backend can store, rounded down.
+fn whole_micros(time: SystemTime) -> Result<SystemTime, Error> {
+    const END_OF_9999: Duration = Duration::from_secs(253_402_300_800);
+    let since_epoch = time.duration_since(UNIX_EPOCH).ok();
+    let within = since_epoch.filter(|since_epoch| *since_epoch < END_OF_9999);
+    let micros = within.and_then(|within| u64::try_from(within.as_micros()).ok());
+    let micros = micros.ok_or_else(|| {
+        invalid("recorded_at")(Problem::Malformed {
+            reason: "expected a time from 1970 to 9999".to_owned(),
+        })
+    })?;
+    Ok(UNIX_EPOCH + Duration::from_micros(micros))
 }

@@ -36,6 +36,8 @@ pub struct Event {
     id: Option<Uuid>,
     /// Whether this process generated the id for this append, so no log can have it yet.
     is_id_new: bool,
+    /// Boxed, because few events bring one, and every queue moves events.
+    recorded_at: Option<Box<SystemTime>>,
     body: Body,
 }
 
@@ -138,6 +140,12 @@ impl Event {
         self.id.unwrap_or_else(Uuid::now_v7)
     }
 
+    /// The time that a store keeps in place of its own, in whole microseconds: the time at which another
+    /// log recorded the event. See [`EventBuilder::recorded_at`].
+    pub fn recorded_at(&self) -> Option<SystemTime> {
+        self.recorded_at.as_deref().copied()
+    }
+
     /// The same event, with a new id if it has none. [`Event::id`] does not return the new id.
     pub(crate) fn with_new_id(mut self) -> Self {
         if self.id.is_none() {
@@ -173,6 +181,8 @@ impl Event {
             .tags(self.tags())
             .data(self.data());
         let builder = self.id().into_iter().fold(builder, EventBuilder::id);
+        let time = self.recorded_at().into_iter();
+        let builder = time.fold(builder, EventBuilder::recorded_at);
         self.metadata().fold(builder, |builder, (key, value)| {
             builder.metadata(key, value)
         })
@@ -186,7 +196,8 @@ impl Event {
         self
     }
 
-    /// The event as stored in the log. Only implementations of stores need this.
+    /// The event as stored in the log, with `recorded_at` unless it brings its own time. Only
+    /// implementations of stores need this.
     pub fn into_sequenced(
         self,
         position: Position,
@@ -195,7 +206,7 @@ impl Event {
     ) -> SequencedEvent {
         SequencedEvent {
             position,
-            recorded_at,
+            recorded_at: self.recorded_at().unwrap_or(recorded_at),
             id,
             body: self.body,
         }
@@ -282,6 +293,7 @@ impl SequencedEvent {
         Event {
             id: Some(self.id),
             is_id_new: false,
+            recorded_at: None,
             body: self.body,
         }
     }

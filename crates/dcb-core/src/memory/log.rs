@@ -1,4 +1,4 @@
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use uuid::Uuid;
@@ -13,7 +13,7 @@ use crate::{
 pub(super) struct Log {
     /// The event at position `n` is at index `n - 1`.
     events: Vec<SequencedEvent>,
-    tracked: HashMap<String, u64>,
+    tracked: BTreeMap<String, u64>,
     commands: Vec<RecordedCommand>,
     pub(super) stats: Stats,
     pub(super) is_closed: bool,
@@ -37,6 +37,12 @@ impl Log {
 
     pub(super) fn tracked(&self, source: &str) -> Option<u64> {
         self.tracked.get(source).copied()
+    }
+
+    pub(super) fn all_tracked(&self) -> Result<Vec<Tracking>, Error> {
+        let each = self.tracked.iter();
+        each.map(|(source, position)| Tracking::new(source, *position))
+            .collect()
     }
 
     pub(super) fn matching(&self, query: &Query) -> impl Iterator<Item = &SequencedEvent> {
@@ -159,6 +165,8 @@ impl Log {
         self.stats.appends += 1;
         self.stats.events += count as u64;
         self.stats.largest_batch = 1;
+        // The command and its events have one time.
+        let commanded_at = append.events.first().and_then(Event::recorded_at);
         for event in append.events {
             let position = self.next_position();
             let id = event.id_or_new();
@@ -170,8 +178,11 @@ impl Log {
                 .insert(tracking.source().to_owned(), tracking.position());
         }
         if let Some(command) = append.command {
-            self.commands
-                .push(command.into_recorded(first, count as u64, recorded_at));
+            self.commands.push(command.into_recorded(
+                first,
+                count as u64,
+                commanded_at.unwrap_or(recorded_at),
+            ));
         }
         Appended::contiguous(first, count)
     }

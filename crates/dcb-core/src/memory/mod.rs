@@ -8,6 +8,7 @@ use self::log::Log;
 use crate::{
     Append, Appended, Error, EventStore, EventStream, Fault, Health, Lanes, Limits, Metrics,
     Notifications, Notifier, Position, ProjectionLimit, Query, ReadOptions, RecordedCommand, Stats,
+    Tracking,
 };
 
 /// A store in memory: a list behind a lock, written to be obviously correct rather than fast.
@@ -145,6 +146,10 @@ impl EventStore for MemoryStore {
 
     async fn tracked(&self, source: &str) -> Result<Option<u64>, Error> {
         Ok(self.log()?.tracked(source))
+    }
+
+    async fn all_tracked(&self) -> Result<Vec<Tracking>, Error> {
+        self.log()?.all_tracked()
     }
 
     async fn commands(

@@ -1,9 +1,12 @@
 use std::io::BufRead;
 
-use super::event_record::{EntryError, EventRecord};
+use super::batch::Batch;
+use super::content::EntryError;
+use super::event_record::EventRecord;
 use super::export::io_error;
+use super::line::Line;
 use crate::error::shared;
-use crate::{Error, Event, EventStore, Limits, append_missing};
+use crate::{Command, Error, Event, EventStore, Limits};
 
 /// The options of an import.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -14,9 +17,6 @@ pub struct ImportOptions {
     /// The maximum size of the events of a commit, in bytes. A larger event is committed alone.
     /// Default: 4 MiB.
     pub batch_bytes: usize,
-    /// A metadata key that receives the `recordedAt` of each line, because the store records a new
-    /// time. Default: none, so that events stay unchanged.
-    pub recorded_at_key: Option<String>,
 }
 
 impl Default for ImportOptions {
@@ -24,7 +24,6 @@ impl Default for ImportOptions {
         Self {
             batch_events: Limits::default().max_events_per_append / 2,
             batch_bytes: 4 << 20,
-            recorded_at_key: None,
         }
     }
 }
@@ -41,13 +40,6 @@ impl ImportOptions {
         self.batch_events = batch_events;
         self
     }
-
-    /// Stores the original commit time under this metadata key.
-    #[must_use]
-    pub fn keep_recorded_at(mut self, metadata_key: impl Into<String>) -> Self {
-        self.recorded_at_key = Some(metadata_key.into());
-        self
-    }
 }
 
 /// The progress of an import, and finally its result.
@@ -60,14 +52,18 @@ pub struct Imported {
 /// Appends the events of NDJSON (see [`ndjson`](crate::ndjson)) in order, in batches of one commit
 /// each. Calls `report` after each batch, and skips empty lines.
 ///
-/// Events keep their ids. So importing again changes nothing, and importing after an interruption
+/// Events keep their ids and the time of their recording, and commands their events. So importing again changes nothing, and importing after an interruption
 /// appends the missing events. Lines without an id become new events every time. The store assigns
 /// new positions; they equal the old ones if a whole log is imported into an empty one.
+///
+/// Positions that the old log tracked are tracked with the last events. An event that the store has
+/// already keeps its time there. Each command costs a commit of its own.
 ///
 /// The calling task reads from `input`.
 ///
 /// # Errors
-/// [`Error::Import`] for the first line that is not an event; [`Error::Io`] if reading `input` fails;
+/// [`Error::Import`] for the first line that is not an event, or whose command or tracked position can't
+/// be stored because the store has its events already; [`Error::Io`] if reading `input` fails;
 /// [`Error::DuplicateId`] if a different event has the same id; or another error of
 /// [`EventStore::append`]. All reported events are in the store.
 pub async fn import<S: EventStore>(
@@ -76,8 +72,9 @@ pub async fn import<S: EventStore>(
     options: ImportOptions,
     mut report: impl FnMut(Imported),
 ) -> Result<Imported, Error> {
-    let mut batch = Batch::new(options);
+    let mut batch = Batch::new(options, store.head().await?);
     let (mut line, mut number) = (Vec::new(), 0_u64);
+    let mut imported = Imported::default();
     loop {
         line.clear();
         let read = input.read_until(b'\n', &mut line);
@@ -85,65 +82,44 @@ pub async fn import<S: EventStore>(
             break;
         }
         number += 1;
-        let invalid = |source| Error::Import {
-            entry: format!("line {number}"),
-            source: shared(source),
-        };
-        let text = str::from_utf8(&line).map_err(|error| invalid(error.into()))?;
+        let text = str::from_utf8(&line).map_err(|error| invalid(number, error.into()))?;
         if text.trim().is_empty() {
             continue;
         }
-        let event = batch.event(text).map_err(invalid)?;
+        let parsed = Line::parse(text).map_err(|reason| invalid(number, reason))?;
+        let record = match parsed {
+            Line::Event(record) => record,
+            Line::Tracked(tracking) => {
+                batch.track(store, number, tracking).await?;
+                continue;
+            }
+        };
+        let (event, command) = read_record(&record).map_err(|reason| invalid(number, reason))?;
         if batch.is_full_for(&event) {
-            report(batch.append_to(store).await?);
+            imported.events += batch.append(store).await?;
+            report(imported);
         }
-        batch.push(event);
+        let pushed = batch.push(number, event, command);
+        pushed.map_err(|reason| invalid(number, reason))?;
     }
-    if !batch.events.is_empty() {
-        report(batch.append_to(store).await?);
+    let rest = batch.end(store).await?;
+    if rest > 0 {
+        imported.events += rest;
+        report(imported);
     }
-    Ok(batch.imported)
+    Ok(imported)
 }
 
-/// The events of the next commit.
-struct Batch {
-    options: ImportOptions,
-    events: Vec<Event>,
-    bytes: usize,
-    imported: Imported,
+/// The event of a line, with its command and the number of the command's events.
+fn read_record(record: &EventRecord<'_>) -> Result<(Event, Option<(Command, usize)>), EntryError> {
+    let command = record.command.as_ref();
+    let command = command.map(|command| Ok::<_, EntryError>((command.command()?, command.events)));
+    Ok((record.event()?, command.transpose()?))
 }
 
-impl Batch {
-    fn new(options: ImportOptions) -> Self {
-        Self {
-            options,
-            events: Vec::new(),
-            bytes: 0,
-            imported: Imported::default(),
-        }
-    }
-
-    fn event(&self, text: &str) -> Result<Event, EntryError> {
-        EventRecord::parse(text)?.event(self.options.recorded_at_key.as_deref())
-    }
-
-    fn is_full_for(&self, event: &Event) -> bool {
-        // An empty batch is never full, so that an event above the size limit is committed alone.
-        !self.events.is_empty()
-            && (self.events.len() >= self.options.batch_events
-                || self.bytes + event.size_bytes() > self.options.batch_bytes)
-    }
-
-    fn push(&mut self, event: Event) {
-        self.bytes += event.size_bytes();
-        self.events.push(event);
-    }
-
-    async fn append_to(&mut self, store: &impl EventStore) -> Result<Imported, Error> {
-        let events = std::mem::take(&mut self.events);
-        self.bytes = 0;
-        self.imported.events += events.len() as u64;
-        append_missing(store, events).await?;
-        Ok(self.imported)
+pub(super) fn invalid(line: u64, source: EntryError) -> Error {
+    Error::Import {
+        entry: format!("line {line}"),
+        source: shared(source),
     }
 }

@@ -6,16 +6,17 @@ use std::sync::Arc;
 use super::plan::Plan;
 use super::recent_tags::{EventRef, RecentTags};
 use super::request::Request;
+use super::row::postgres_micros;
 use super::selection::for_each_probe;
 use super::statements::Statements;
 use super::tag_key;
 use super::text_form::{write_array, write_metadata};
 use crate::{AppendCondition, Bookmark, Command, Event, Position, Tracking};
-use postgres_store::Element::{Bytea, Int4, Int8, Text, Uuid};
+use postgres_store::Element::{Bytea, Int4, Int8, Text, Timestamptz, Uuid};
 use postgres_store::{Bound, Column};
 
-/// Declares the columns of a batch, in the order in which `dcb.append` and then
-/// `dcb.keep_commands` take them.
+/// Declares the columns of a batch, in the order in which `dcb.append`, then
+/// `dcb.keep_commands` and `dcb.keep_times` take them.
 macro_rules! columns {
     ($($name:ident: $element:ident,)+) => {
         #[derive(Debug)]
@@ -65,10 +66,12 @@ columns! {
     command_type: Text,
     command_metadata: Text,
     command_data: Bytea,
+    timed_event: Int4,
+    timed_at: Timestamptz,
 }
 
-/// The number of columns that only `dcb.keep_commands` takes.
-const OF_COMMANDS: usize = 4;
+/// The number of columns that only `dcb.keep_commands` and `dcb.keep_times` take.
+const KEPT: usize = 6;
 
 /// The columns of a batch. `dcb.append` describes them. The writer keeps one value and refills it, to
 /// reuse its buffers.
@@ -154,14 +157,15 @@ impl Parameters {
         }
     }
 
-    /// `dcb.append` for this batch, and `dcb.keep_commands` if it has commands. Call
+    /// `dcb.append` for this batch; also `dcb.keep_commands` and `dcb.keep_times` if it has commands or
+    /// brings times. Call
     /// [`Parameters::complete`] first.
     pub(super) fn append(&self, statements: &Statements) -> Bound<'_> {
         let columns = self.columns.in_order();
-        let (sql, count) = if self.has_commands() {
-            (&statements.append_with_commands, columns.len())
+        let (sql, count) = if self.keeps_more() {
+            (&statements.append_and_keep, columns.len())
         } else {
-            (&statements.append, columns.len() - OF_COMMANDS)
+            (&statements.append, columns.len() - KEPT)
         };
         let taken = columns.into_iter().take(count);
         taken.fold(sqlx::query(sql.clone()), Bound::bind)
@@ -195,15 +199,15 @@ impl Parameters {
     }
 
     /// Whether the INSERT can append the batch, provided that the last event known is the last of the
-    /// log. Ids that callers chose, tracked positions, commands, and open probes without a tag need
-    /// `dcb.append`.
+    /// log. Ids that callers chose, tracked positions, commands, times, and open probes without a tag
+    /// need `dcb.append`.
     pub(super) fn fits_insert(&self) -> bool {
         let columns = &self.columns;
         let lacks_a_key = columns.recent_open.count() > 0 && columns.probe_key.nulls() > 0;
         columns.recent_position.count() == 1
             && columns.known_id.count() == 0
             && columns.tracking_request.count() == 0
-            && !self.has_commands()
+            && !self.keeps_more()
             && !lacks_a_key
     }
 
@@ -213,8 +217,8 @@ impl Parameters {
         self.opens_several_keys
     }
 
-    fn has_commands(&self) -> bool {
-        self.columns.command_request.count() > 0
+    fn keeps_more(&self) -> bool {
+        self.columns.command_request.count() > 0 || self.columns.timed_event.count() > 0
     }
 
     fn add_event(&mut self, number: i32, event: &Event, id: uuid::Uuid, tag_keys: &[i64]) {
@@ -227,6 +231,10 @@ impl Parameters {
             .push_with(|buffer| write_array(event.tags(), buffer));
         push_metadata(&mut columns.event_metadata, event);
         columns.event_data.push(event.data());
+        if let Some(recorded_at) = event.recorded_at() {
+            columns.timed_event.push_int4(columns.event_request.count());
+            columns.timed_at.push_int8(postgres_micros(recorded_at));
+        }
         // Two tags of an event may share a key, and `event_tag` takes each key of an event once.
         for same in tag_keys.chunk_by(|key, next| key == next) {
             self.tags.push((same[0], columns.event_request.count()));

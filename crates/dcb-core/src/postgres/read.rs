@@ -27,7 +27,9 @@ use super::selection::{Bounds, Selection, Wanted, probes};
 use super::shared_read::read_together;
 use super::statements::Statements;
 use crate::extent::Span;
-use crate::{Bookmark, Error, Events, Extent, Position, Query, ReadOptions, SequencedEvent};
+use crate::{
+    Bookmark, Error, Events, Extent, Position, Query, ReadOptions, SequencedEvent, Tracking,
+};
 
 /// Binds the parameters of [`super::statements::Statements::read`].
 pub(super) fn bind(
@@ -329,6 +331,15 @@ impl PostgresStore {
             .on_primary(|readers| readers.rows(statement))
             .await?;
         Ok(scalar::<i64>(&rows)?.map(i64::unsigned_abs))
+    }
+
+    pub(super) async fn tracked_sources(&self) -> Result<Vec<Tracking>, Error> {
+        let statement = || sqlx::query(self.shared.statements.all_tracked.clone());
+        let readers = &self.shared.readers;
+        let rows = readers
+            .on_primary(|readers| readers.rows(statement))
+            .await?;
+        rows.iter().map(row::tracking).collect()
     }
 
     pub(super) async fn events_by_id(&self, ids: &[Uuid]) -> Result<Vec<SequencedEvent>, Error> {

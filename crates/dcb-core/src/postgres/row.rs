@@ -10,10 +10,11 @@ use uuid::Uuid;
 use crate::event::StoredEvent;
 use crate::{
     Bookmark, Command, Error, Extent, Fault, Position, Reason, RecordedCommand, SequencedEvent,
+    Tracking,
 };
 
-/// Seconds from the Unix epoch to 2000-01-01, the epoch of PostgreSQL's timestamps.
-const POSTGRES_EPOCH_SECONDS: u64 = 946_684_800;
+/// Microseconds from the Unix epoch to 2000-01-01, the epoch of PostgreSQL's timestamps.
+const POSTGRES_EPOCH_MICROS: u64 = 946_684_800_000_000;
 
 /// The first row of a read.
 #[derive(Clone, Copy, Debug)]
@@ -129,10 +130,25 @@ fn int8(bytes: &[u8]) -> Result<u64, Error> {
     u64::try_from(i64::from_be_bytes(bytes)).map_err(|_| malformed("position"))
 }
 
+/// Decodes a `timestamptz`: microseconds since 2000, from 1970 on.
 fn timestamp(bytes: &[u8]) -> Result<SystemTime, Error> {
-    // Unsigned: no event was recorded before 2000.
-    let micros = int8(bytes)?;
-    Ok(UNIX_EPOCH + Duration::from_secs(POSTGRES_EPOCH_SECONDS) + Duration::from_micros(micros))
+    let bytes = bytes.try_into().map_err(|_| malformed("time"))?;
+    let micros = i64::from_be_bytes(bytes).checked_add_unsigned(POSTGRES_EPOCH_MICROS);
+    let micros = micros.and_then(|micros| u64::try_from(micros).ok());
+    let since_epoch = micros.ok_or_else(|| malformed("time"))?;
+    Ok(UNIX_EPOCH + Duration::from_micros(since_epoch))
+}
+
+/// A time from 1970 on as a `timestamptz`.
+pub(super) fn postgres_micros(time: SystemTime) -> i64 {
+    let since_epoch = time.duration_since(UNIX_EPOCH).unwrap_or_default();
+    let micros = i64::try_from(since_epoch.as_micros()).unwrap_or(i64::MAX);
+    micros.saturating_sub_unsigned(POSTGRES_EPOCH_MICROS)
+}
+
+/// Decodes a source and its position.
+pub(super) fn tracking(row: &PgRow) -> Result<Tracking, Error> {
+    Tracking::new(text(required(row, 0)?)?, int8(required(row, 1)?)?)
 }
 
 fn text(bytes: &[u8]) -> Result<&str, Error> {

@@ -7,8 +7,7 @@ use std::time::{Duration, Instant};
 
 use group_commit::Queue;
 use postgres_store::{
-    HEALTH_LIMIT, Listener, Progress, Routed, Schema, Server, WriterConnection, close, in_task,
-    to_its_end,
+    Listener, Progress, Routed, Schema, Server, WriterConnection, close, in_task, to_its_end,
 };
 use sqlx::{AssertSqlSafe, SqlSafeStr as _};
 use tracing::{Instrument as _, debug_span, instrument};
@@ -24,7 +23,7 @@ use crate::wait::wait_for;
 use crate::{
     Append, Appended, Error, EventStore, EventStream, Events, Extent, Fault, Health, Lanes,
     Metrics, Notifications, Notifier, Position, ProjectionLimit, Query, ReadOptions,
-    RecordedCommand, Stats,
+    RecordedCommand, Stats, Tracking,
 };
 
 /// A log in PostgreSQL. Cheap to clone; clones share connections and the queue.
@@ -235,6 +234,11 @@ impl EventStore for PostgresStore {
         self.last_tracked(source).await
     }
 
+    #[instrument(level = "debug", name = "dcb.all_tracked", skip_all)]
+    async fn all_tracked(&self) -> Result<Vec<Tracking>, Error> {
+        self.tracked_sources().await
+    }
+
     #[instrument(level = "debug", name = "dcb.commands", skip_all)]
     async fn commands(
         &self,
@@ -275,7 +279,8 @@ impl EventStore for PostgresStore {
             let shared = Arc::clone(&self.shared);
             to_its_end(async move { shared.health().await }).await
         };
-        self.shared.readers.within(HEALTH_LIMIT, pin!(checks)).await
+        let limit = self.shared.config.health_limit();
+        self.shared.readers.within(limit, pin!(checks)).await
     }
 
     fn outage(&self, since: Instant) -> Option<Error> {

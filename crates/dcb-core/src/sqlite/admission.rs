@@ -7,7 +7,7 @@ use super::first_match::first_match;
 use super::request::{Request, Verdict};
 use super::row;
 use super::snapshot::Snapshot;
-use super::statements::{BY_ID, TRACKED};
+use super::statements::{ALL_TRACKED, BY_ID, TRACKED};
 use crate::{AppendCondition, Appended, Bookmark, Error, Position, SequencedEvent, Tracking};
 
 /// Returns the verdict on a request that must not be written, or `None` if it has to be written.
@@ -113,6 +113,13 @@ pub(super) fn tracked(connection: &Connection, source: &str) -> Result<Option<u6
         .query_row([source], |row| row.get(0))
         .optional()?;
     Ok(tracked.map(i64::unsigned_abs))
+}
+
+/// The last upstream position of each source.
+pub(super) fn all_tracked(connection: &Connection) -> Result<Vec<(String, i64)>> {
+    let mut statement = connection.prepare_cached(ALL_TRACKED)?;
+    let rows = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?;
+    rows.collect()
 }
 
 /// The conflict with the first event of the log that makes a condition fail.

@@ -7,7 +7,6 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use group_commit::BlockingQueue;
-use store_meter::Holder;
 use tracing::instrument;
 
 use super::committer::{Committer, submit_error};
@@ -22,6 +21,7 @@ use crate::projection::LastEvents;
 use crate::{
     Append, AppendCondition, Appended, Bookmark, Error, Event, Events, Extent, Health, Metrics,
     Position, Projected, Projection, Query, ReadOptions, RecordedCommand, SequencedEvent, Stats,
+    Tracking,
 };
 
 /// An event store in SQLite that needs no async runtime. Cheap to clone; clones share connections and
@@ -196,7 +196,7 @@ impl BlockingSqliteStore {
     ) -> Result<Extent, Error> {
         let span = Span::of(&range);
         self.log
-            .with_snapshot(Holder::Scan, |snapshot| read::extent(snapshot, query, span))
+            .with_snapshot(|snapshot| read::extent(snapshot, query, span))
     }
 
     /// Whether any event matches. Costs the same with one match or a million.
@@ -206,7 +206,7 @@ impl BlockingSqliteStore {
     #[instrument(level = "debug", name = "dcb.exists", skip_all)]
     pub fn exists(&self, query: &Query) -> Result<bool, Error> {
         self.log
-            .with_snapshot(Holder::Scan, |snapshot| read::exists(snapshot, query))
+            .with_snapshot(|snapshot| read::exists(snapshot, query))
     }
 
     /// The last upstream position that an append tracked for `source`.
@@ -216,6 +216,18 @@ impl BlockingSqliteStore {
     #[instrument(level = "debug", name = "dcb.tracked", skip_all)]
     pub fn tracked(&self, source: &str) -> Result<Option<u64>, Error> {
         self.read(|connection| admission::tracked(connection, source))
+    }
+
+    /// The last upstream position of each source that appends have tracked, by the name of the source.
+    ///
+    /// # Errors
+    /// [`Error::Fault`] from SQLite.
+    #[instrument(level = "debug", name = "dcb.all_tracked", skip_all)]
+    pub fn all_tracked(&self) -> Result<Vec<Tracking>, Error> {
+        let tracked = self.read(admission::all_tracked)?.into_iter();
+        tracked
+            .map(|(source, position)| Tracking::new(source, position.unsigned_abs()))
+            .collect()
     }
 
     /// Returns at most `limit` stored commands whose events come after the position `after`,
@@ -354,8 +366,8 @@ impl BlockingSqliteStore {
         &self,
         work: impl FnOnce(&rusqlite::Connection) -> rusqlite::Result<T>,
     ) -> Result<T, Error> {
-        let read = |connection: &_| work(connection).map_err(|failed| error(&failed));
-        self.log.read(Holder::Page, read)
+        self.log
+            .read(|connection| work(connection).map_err(|failed| error(&failed)))
     }
 }
 

@@ -5,13 +5,13 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use group_commit::CommitError;
 use rusqlite::Connection;
-use sqlite_store::{Access, Location, OpenedFile, Readers, backup};
-use store_meter::Holder;
+use sqlite_store::{Access, Location, OpenedFile, backup};
 
 use super::config::Config;
 use super::counters::Counters;
-use super::error::{backup_error, error};
+use super::error::{backup_error, error, moved};
 use super::event_keys;
+use super::readers::Readers;
 use super::request::{Request, Verdict};
 use super::schema;
 use super::session::{self, pragma};
@@ -28,14 +28,15 @@ pub(super) struct Log {
     pub(super) signal: Notifier,
     /// `None` once the log is closed.
     writer: Mutex<Option<Writer>>,
-    /// `None` in memory, where the writer's connection is the only one.
-    readers: Option<Readers>,
+    /// `None` in memory.
+    file: Option<OpenedFile>,
+    readers: Readers,
     unindexed_keys: UnindexedKeys,
 }
 
 impl Log {
     pub(super) fn open(config: Config, metrics: Metrics) -> Result<Self, Error> {
-        let config = config.normalized()?;
+        let config = with_absolute_path(config)?;
         if config.read_only {
             return Self::open_to_read(config, metrics);
         }
@@ -44,15 +45,23 @@ impl Log {
         schema::ensure(writer.connection(), &config)?;
         event_keys::require_at_ends(writer.connection(), &config)?;
         let file = writer.file().cloned();
-        let access = Access::Write;
-        Ok(Self::new(config, file, Some(writer), access, metrics))
+        Ok(Self::new(
+            config,
+            file,
+            Some(writer),
+            Access::Write,
+            metrics,
+        ))
     }
 
     fn open_to_read(config: Config, metrics: Metrics) -> Result<Self, Error> {
         let access = session::access_for_reads(&config)?;
-        let file = config.opened()?;
+        let file = match &config.location {
+            Location::File(path) => Some(OpenedFile::at(path).map_err(moved)?),
+            Location::Memory => None,
+        };
         let log = Self::new(config, file, None, access, metrics);
-        log.read(Holder::Page, |connection| {
+        log.read(|connection| {
             schema::verify(connection, &log.config)?;
             event_keys::require_at_ends(connection, &log.config)
         })?;
@@ -66,17 +75,13 @@ impl Log {
         access: Access,
         metrics: Metrics,
     ) -> Self {
-        let readers = file.map(|file| {
-            let (meter, opens) = (metrics.reads().clone(), config.clone());
-            let open = move || session::reader(&opens, access);
-            Readers::new(&config, file, meter, open)
-        });
         Self {
             projections: ProjectionLimit::new(config.max_concurrent_projections),
             lanes: Lanes::measured(config.lane_cache_bytes, metrics.clone()),
             signal: Notifier::default(),
+            file,
             writer: Mutex::new(writer),
-            readers,
+            readers: Readers::new(access, metrics.reads().clone()),
             unindexed_keys: UnindexedKeys::default(),
             counters: Counters::new(metrics),
             config,
@@ -90,10 +95,7 @@ impl Log {
 
     pub(super) fn commit(&self, batch: &[Request]) -> Result<Vec<Verdict>, CommitError<Error>> {
         let verdicts = match &mut *self.writer() {
-            Some(writer) => {
-                let readers = self.readers.as_ref();
-                writer.commit(batch, readers, &self.unindexed_keys, &self.counters)?
-            }
+            Some(writer) => writer.commit(batch, &self.unindexed_keys, &self.counters)?,
             None => return Err(CommitError::Failed(self.no_writer())),
         };
         // Announce after the lock is released: readers of a log in memory take the same lock.
@@ -117,33 +119,29 @@ impl Log {
     /// Calls `work` with a reader's connection. A log in memory has only one connection.
     pub(super) fn read<T>(
         &self,
-        holder: Holder,
         work: impl FnOnce(&Connection) -> Result<T, Error>,
     ) -> Result<T, Error> {
         self.counters.read();
-        match &self.readers {
-            Some(readers) => readers.read(holder, work),
-            None => {
-                let _read = self.counters.metrics.reads().reading();
-                self.with_writer(work)
-            }
+        if self.is_in_memory() {
+            let _read = self.counters.metrics.reads().reading();
+            return self.with_writer(work);
         }
+        self.readers.with(&self.config, self.file.as_ref(), work)
     }
 
     /// Like [`Log::read`], but everything that `work` reads is from one snapshot.
     pub(super) fn with_snapshot<T>(
         &self,
-        holder: Holder,
         work: impl FnOnce(&Snapshot<'_>) -> rusqlite::Result<T>,
     ) -> Result<T, Error> {
-        self.read(holder, |connection| {
+        self.read(|connection| {
             with_snapshot(connection, &self.unindexed_keys, work).map_err(|failed| error(&failed))
         })
     }
 
     /// Writes a copy of the log to a new file.
     pub(super) fn backup(&self, path: &Path) -> Result<(), Error> {
-        self.read(Holder::Backup, |connection| {
+        self.read(|connection| {
             if self.is_in_memory() {
                 return backup(connection, path).map_err(backup_error);
             }
@@ -160,14 +158,13 @@ impl Log {
     }
 
     pub(super) fn health(&self) -> Result<Health, Error> {
-        if let Some(readers) = &self.readers {
-            readers.file().check()?;
+        if let Some(file) = &self.file {
+            file.check().map_err(moved)?;
         }
         // Read first, to test a reader's connection too.
-        let check = |connection: &_| event_keys::require_at_ends(connection, &self.config);
-        self.read(Holder::Page, check)?;
+        self.read(|connection| event_keys::require_at_ends(connection, &self.config))?;
         if self.config.read_only {
-            return self.read(Holder::Page, health_of_reader);
+            return self.read(health_of_reader);
         }
         self.with_writer(|connection| {
             let mode: rusqlite::Result<String> =
@@ -189,15 +186,13 @@ impl Log {
 
     /// The number of open read connections.
     pub(super) fn read_connections(&self) -> usize {
-        self.readers.as_ref().map_or(0, Readers::count)
+        self.readers.open()
     }
 
     /// Closes the connections. The writer's is last, because the last connection moves the rest of the
     /// write-ahead log into the file.
     pub(super) fn close(&self) {
-        if let Some(readers) = &self.readers {
-            readers.close();
-        }
+        self.readers.close();
         drop(self.writer().take());
     }
 
@@ -229,4 +224,10 @@ fn health_of_reader(connection: &Connection) -> Result<Health, Error> {
     let mode = mode.map_err(|failed| error(&failed))?;
     let settings = vec![("journal_mode", mode), ("access", "read-only".to_owned())];
     Ok(Health::new("SQLite", rusqlite::version(), settings, true))
+}
+
+/// The configuration with an absolute path.
+pub(super) fn with_absolute_path(mut config: Config) -> Result<Config, Error> {
+    config.make_path_absolute()?;
+    Ok(config)
 }

@@ -38,6 +38,7 @@ pub(super) const COMMANDS: &str = "SELECT c.position, c.events, e.recorded_at, c
     c.data FROM dcb_command c CROSS JOIN dcb_event e ON e.position = c.position \
     WHERE c.position > ?1 ORDER BY c.position LIMIT ?2";
 pub(super) const TRACKED: &str = "SELECT position FROM dcb_tracking WHERE source = ?1";
+pub(super) const ALL_TRACKED: &str = "SELECT source, position FROM dcb_tracking ORDER BY source";
 
 /// Empties the log. A DELETE without WHERE frees whole pages without visiting rows.
 pub(super) const CLEAR: [&str; 5] = [

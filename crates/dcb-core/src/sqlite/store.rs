@@ -19,6 +19,7 @@ use super::request::Request;
 use crate::{
     Append, Appended, Error, EventStore, EventStream, Events, Extent, Fault, Health, Lanes,
     Metrics, Notifications, Position, ProjectionLimit, Query, ReadOptions, RecordedCommand, Stats,
+    Tracking,
 };
 
 /// An event store in SQLite for async callers. Cheap to clone; clones share connections and the queue.
@@ -178,6 +179,10 @@ impl EventStore for SqliteStore {
     async fn tracked(&self, source: &str) -> Result<Option<u64>, Error> {
         let source = source.to_owned();
         self.call(move |store| store.tracked(&source)).await
+    }
+
+    async fn all_tracked(&self) -> Result<Vec<Tracking>, Error> {
+        self.call(BlockingSqliteStore::all_tracked).await
     }
 
     async fn commands(

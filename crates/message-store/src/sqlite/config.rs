@@ -1,5 +1,6 @@
 use sqlite_store::{FileConfig, Location, embed_file_config};
 
+use crate::time::LONGEST_WAIT;
 use crate::{Error, Limits};
 
 /// Configuration of a store in SQLite. The settings of the file are read and set like own ones:
@@ -11,8 +12,9 @@ use crate::{Error, Limits};
 /// config.read_connections = 16;
 /// ```
 ///
-/// `read_connections` is the maximum of a file; `read_timeout` limits a read's wait for one of them, and for
-/// another process that recovers the file after a crash.
+/// Reads beyond `read_connections` open connections on demand, and close them after the read. A read
+/// waits for another process's lock, up to `read_timeout`, only while that process recovers the file
+/// after a crash.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Config {
@@ -33,9 +35,11 @@ impl Config {
         }
     }
 
-    /// The settings with an absolute path, and time limits that SQLite accepts.
+    /// Makes the path absolute, and caps the time limits to what clocks and SQLite accept.
     pub(super) fn normalized(mut self) -> Result<Self, Error> {
-        self.normalize()?;
+        self.make_path_absolute()?;
+        self.write_timeout = self.write_timeout.min(LONGEST_WAIT);
+        self.read_timeout = self.read_timeout.min(LONGEST_WAIT);
         Ok(self)
     }
 }

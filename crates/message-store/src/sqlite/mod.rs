@@ -32,6 +32,7 @@ mod opening;
 mod payload;
 mod place;
 mod read;
+mod readers;
 mod request;
 mod retention;
 mod row;

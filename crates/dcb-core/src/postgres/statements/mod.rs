@@ -32,7 +32,7 @@ use super::selection::{SHORT_RANGE, Shape};
 #[derive(Debug)]
 pub(super) struct Statements {
     pub(super) append: SqlStr,
-    pub(super) append_with_commands: SqlStr,
+    pub(super) append_and_keep: SqlStr,
     pub(super) insert: SqlStr,
     pub(super) insert_by_key: SqlStr,
     pub(super) commands: SqlStr,
@@ -43,6 +43,7 @@ pub(super) struct Statements {
     pub(super) last: SqlStr,
     pub(super) exists: SqlStr,
     pub(super) tracked: SqlStr,
+    pub(super) all_tracked: SqlStr,
     pub(super) by_id: SqlStr,
     pub(super) positions_by_id: SqlStr,
     pub(super) clear: SqlStr,
@@ -72,18 +73,18 @@ impl Statements {
     /// Builds the statements for the log in this schema, a quoted identifier. With `pooled`,
     /// appends also return the server process and the start time of their transaction.
     pub(super) fn new(schema: &str, pooled: bool) -> Self {
-        let (append, append_with_commands) = if pooled {
+        let (append, append_and_keep) = if pooled {
             (
                 query!("pooled_append.sql"),
-                query!("pooled_append_with_commands.sql"),
+                query!("pooled_append_and_keep.sql"),
             )
         } else {
-            (query!("append.sql"), query!("append_with_commands.sql"))
+            (query!("append.sql"), query!("append_and_keep.sql"))
         };
         let sql = |text: &str| statement(text, schema);
         Self {
             append: sql(append),
-            append_with_commands: sql(append_with_commands),
+            append_and_keep: sql(append_and_keep),
             insert: sql(query!("insert.sql")),
             insert_by_key: sql(query!("insert_by_key.sql")),
             commands: sql(query!("commands.sql")),
@@ -95,6 +96,9 @@ impl Statements {
             )),
             exists: sql(query!("exists.sql")),
             tracked: sql("SELECT position FROM dcb.tracking WHERE source = $1"),
+            all_tracked: sql(
+                "SELECT source, position FROM dcb.tracking ORDER BY source COLLATE \"C\"",
+            ),
             by_id: sql(query!("events_by_id.sql")),
             positions_by_id: sql(query!("positions_by_id.sql")),
             clear: sql(query!("clear.sql")),

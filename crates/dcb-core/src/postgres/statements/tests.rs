@@ -37,7 +37,7 @@ fn all_statements(statements: &Statements) -> Vec<(String, SqlStr)> {
     let mut all = built_statements(statements);
     let others = [
         ("append", &statements.append),
-        ("append_with_commands", &statements.append_with_commands),
+        ("append_and_keep", &statements.append_and_keep),
         ("insert", &statements.insert),
         ("insert_by_key", &statements.insert_by_key),
         ("commands", &statements.commands),

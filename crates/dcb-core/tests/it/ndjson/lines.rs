@@ -1,17 +1,15 @@
 //! Export and import of JSON lines.
 
 use dcb_core::ndjson::{Exported, ImportOptions, Imported, export, import};
-use dcb_core::sqlite::{self, SqliteStore};
 use dcb_core::{
     Bookmark, Error, Event, EventStore, MemoryStore, Position, Query, ReadOptions, SequencedEvent,
 };
 use uuid::Uuid;
 
 use crate::support::events::{event, whole_log};
-use crate::support::postgres::fresh_store;
 
 /// Events with special characters, significant order and arbitrary bytes.
-fn hard_events() -> Vec<Event> {
+pub(super) fn hard_events() -> Vec<Event> {
     let data: [&[u8]; 11] = [
         br#"{"b":1,"a":2,"a":3,"big":123456789012345678901234567890,"f":1.0}"#,
         b"{\n  \"pretty\": true\n}",
@@ -41,7 +39,7 @@ fn hard_events() -> Vec<Event> {
     events
 }
 
-async fn exported(store: &impl EventStore) -> Vec<u8> {
+pub(super) async fn exported(store: &impl EventStore) -> Vec<u8> {
     let mut lines = Vec::new();
     let all = Query::all();
     export(store, &all, ReadOptions::new(), &mut lines, |_| ())
@@ -50,13 +48,13 @@ async fn exported(store: &impl EventStore) -> Vec<u8> {
     lines
 }
 
-async fn imported(store: &impl EventStore, lines: &[u8]) {
+pub(super) async fn imported(store: &impl EventStore, lines: &[u8]) {
     import(store, lines, ImportOptions::new(), |_| ())
         .await
         .unwrap();
 }
 
-fn assert_same(left: &[SequencedEvent], right: &[SequencedEvent]) {
+pub(super) fn assert_same(left: &[SequencedEvent], right: &[SequencedEvent]) {
     assert_eq!(left.len(), right.len());
     for (left, right) in left.iter().zip(right) {
         assert_eq!(left.position(), right.position());
@@ -65,23 +63,8 @@ fn assert_same(left: &[SequencedEvent], right: &[SequencedEvent]) {
         assert!(left.tags().eq(right.tags()), "{left:?} {right:?}");
         assert!(left.metadata().eq(right.metadata()), "{left:?} {right:?}");
         assert_eq!(left.data(), right.data());
+        assert_eq!(left.recorded_at(), right.recorded_at());
     }
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn log_round_trips_through_every_backend() {
-    let (memory, postgres) = (MemoryStore::new(), fresh_store().await);
-    let sqlite = SqliteStore::open(sqlite::Config::memory()).await.unwrap();
-    memory.append(hard_events()).await.unwrap();
-    let log = whole_log(&memory).await;
-
-    imported(&sqlite, &exported(&memory).await).await;
-    imported(&postgres, &exported(&sqlite).await).await;
-    let back = MemoryStore::new();
-    imported(&back, &exported(&postgres).await).await;
-    assert_same(&log, &whole_log(&sqlite).await);
-    assert_same(&log, &whole_log(&postgres).await);
-    assert_same(&log, &whole_log(&back).await);
 }
 
 #[tokio::test]
@@ -145,22 +128,6 @@ async fn export_reports_progress_and_can_be_resumed() {
         head: Position::new(3000),
     };
     assert_eq!(reports, [at(1000, 1500), at(2000, 2500), at(2500, 3000)]);
-}
-
-#[tokio::test]
-async fn import_can_keep_recorded_at() {
-    let source = MemoryStore::new();
-    source.append(event("Happened", &[])).await.unwrap();
-    let lines = exported(&source).await;
-    let target = MemoryStore::new();
-    let options = ImportOptions::new().keep_recorded_at("recordedAt");
-    import(&target, &lines[..], options, |_| ()).await.unwrap();
-    let line: serde_json::Value = serde_json::from_slice(&lines).unwrap();
-    let event = whole_log(&target).await.remove(0);
-    assert_eq!(
-        event.metadata_value("recordedAt"),
-        line["recordedAt"].as_str()
-    );
 }
 
 #[tokio::test]

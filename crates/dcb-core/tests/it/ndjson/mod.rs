@@ -2,3 +2,4 @@
 
 mod go_crablet;
 mod lines;
+mod whole;

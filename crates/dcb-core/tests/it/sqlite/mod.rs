@@ -2,7 +2,6 @@
 
 mod crash;
 mod events;
-mod log_length;
 mod races;
 mod schema;
 mod suite;

@@ -1,5 +1,4 @@
 use rusqlite::{Connection, StatementStatus};
-use store_meter::Holder;
 
 use super::*;
 use crate::ExpectedVersion;
@@ -27,7 +26,7 @@ fn steps(total: usize, statement: &str) -> i32 {
         drop(rows);
         Ok(select.get_status(StatementStatus::VmStep))
     };
-    store.shared.read(Holder::Page, cost).unwrap()
+    store.shared.read(cost).unwrap()
 }
 
 #[test]

@@ -13,7 +13,6 @@ mod hosts;
 mod installation;
 mod interface;
 mod namespaces;
-mod notifications;
 mod order;
 mod outages;
 mod plans;

@@ -6,7 +6,6 @@ mod crash;
 mod durability;
 mod events;
 mod file;
-mod log_length;
 mod memory;
 mod moved;
 mod namespaces;
