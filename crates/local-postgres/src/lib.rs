@@ -31,3 +31,7 @@ pub use server::LocalPostgres;
 pub use session_proxy::SessionProxy;
 pub use shared::{shared, shared_with};
 pub use wire::Wire;
+
+/// SQL after which new sessions of the database find the server's queue of notifications full, so that
+/// a transaction that notifies fails at its COMMIT. `UPDATE full_queue.state SET usage = 0` empties it.
+pub const FULL_NOTIFICATION_QUEUE: &str = include_str!("full_notification_queue.sql");

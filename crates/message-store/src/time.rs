@@ -2,11 +2,6 @@
 
 use std::time::{Duration, SystemTime};
 
-/// The longest time limit that SQLite accepts, about 25 days. Configured limits are capped to it, which
-/// also keeps `Instant::now() + limit` from overflowing.
-#[cfg(feature = "sqlite")]
-pub(crate) const LONGEST_WAIT: Duration = Duration::from_millis(i32::MAX as u64);
-
 /// Converts a time to microseconds, rounded down.
 pub(crate) fn to_us(time: SystemTime) -> i64 {
     match time.duration_since(SystemTime::UNIX_EPOCH) {

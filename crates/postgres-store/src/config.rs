@@ -4,7 +4,6 @@ use sqlx::postgres::PgConnection;
 
 use crate::connect::connect;
 use crate::failure::fault;
-use crate::routed::twice;
 use crate::server::{LONGEST, Server};
 use crate::store_error::StoreError;
 
@@ -64,8 +63,8 @@ pub struct ServerConfig {
     pub write_timeout: Duration,
     /// Time limit of a read, including the wait for a connection and a second try after a lost one. For
     /// a stream, the longest wait for its next rows; opening one may take twice as long and 2 s, because
-    /// it goes on over another connection if the first one falls silent. `health` may take as long as a
-    /// read, or twice `write_timeout` and 2 s. Default: 10 s.
+    /// it goes on over another connection if the first one falls silent. `health` takes 3 s at most.
+    /// Default: 10 s.
     pub read_timeout: Duration,
     /// Whether a call fails at once while the server can't be reached, instead of waiting for the
     /// server within its time limit. The call fails with the cause of the last attempt to open a
@@ -79,6 +78,9 @@ pub struct ServerConfig {
     pub read_connections: u32,
     application: &'static str,
 }
+
+/// How long `health` may take. Those who ask for it give up soon.
+pub const HEALTH_LIMIT: Duration = Duration::from_secs(3);
 
 /// The servers that a configuration names.
 pub struct Servers {
@@ -147,11 +149,6 @@ impl ServerConfig {
     pub async fn administrator<E: StoreError>(&self) -> Result<PgConnection, E> {
         let connected = connect(self.primary::<E>()?.hosts()).await;
         connected.map_err(|failed| fault(&failed).into())
-    }
-
-    /// How long `health` may take. It tries a second connection if that of the writer is silent.
-    pub fn health_limit(&self) -> Duration {
-        self.read_timeout.max(twice(self.write_timeout))
     }
 
     /// The limits of a queue of writes.

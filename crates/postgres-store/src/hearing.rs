@@ -27,6 +27,8 @@ struct State {
     sessions: u64,
     /// When the loss was logged. Clocks of the system jump, so this one is monotonic.
     told: Option<Instant>,
+    /// Since when the queue of notifications has been too full for the stores' own.
+    congested: Option<Instant>,
 }
 
 impl Hearing {
@@ -85,6 +87,31 @@ impl Hearing {
                 suppressed,
                 "the listener is lost: writes of other processes arrive with the next poll"
             );
+        }
+    }
+
+    /// The server's queue of notifications is used to this part. From a half on, the stores write
+    /// without notifications.
+    pub(crate) fn queue_is_used(&self, usage: f64) {
+        const TOO_MUCH: f64 = 0.5;
+        let is_congested = usage >= TOO_MUCH;
+        let before = self.change(|state| {
+            let before = state.congested;
+            state.congested = is_congested.then(|| before.unwrap_or_else(Instant::now));
+            before
+        });
+        let channel = &self.shared.channel;
+        match before.flatten() {
+            None if is_congested => tracing::warn!(
+                channel,
+                usage,
+                "the server's queue of notifications is half full: writes go on without, and other \
+                 processes find them with the next poll"
+            ),
+            Some(since) if !is_congested => {
+                tracing::info!(channel, after = ?since.elapsed(), "writes are notified again");
+            }
+            _ => {}
         }
     }
 

@@ -27,7 +27,7 @@ mod writer_connection;
 mod writing;
 
 pub use column::{Column, Element};
-pub use config::{ServerConfig, Servers};
+pub use config::{HEALTH_LIMIT, ServerConfig, Servers};
 pub use connect::connect;
 pub use connect_error::{ConnectError, ConnectErrorKind, HostError, connect_error};
 pub use failure::{
@@ -35,7 +35,7 @@ pub use failure::{
 };
 pub use hosts::{Hosts, url_of_writable_host};
 pub use listener::Listener;
-pub use listening::ListeningSession;
+pub use listening::{Heard, ListeningSession};
 pub use pool::{Lease, Limits, Pool, Process};
 pub use readers::Readers;
 pub use replicas::{Replica, Replicas, Watching};

@@ -16,7 +16,7 @@ use tokio::time::sleep;
 
 use crate::hearing::Hearing;
 use crate::hosts::Hosts;
-use crate::listening::ListeningSession;
+use crate::listening::{Heard, ListeningSession};
 use crate::server::Server;
 
 /// The pause before a lost session is replaced. It doubles with each failure up to the longest.
@@ -137,8 +137,10 @@ impl Session {
         self.hearing.hears();
         (self.notify)();
         loop {
-            session.next().await?;
-            (self.notify)();
+            match session.next().await? {
+                Heard::Notification => (self.notify)(),
+                Heard::SignOfLife { queue_usage } => self.hearing.queue_is_used(queue_usage),
+            }
         }
     }
 }

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use sqlx::postgres::{PgConnectOptions, PgListener, PgPoolOptions};
-use sqlx::{AssertSqlSafe, Connection as _, Error, SqlStr};
+use sqlx::{Connection as _, Error, SqlStr};
 use tokio::time::timeout;
 
 use crate::connect::of_handshake;
@@ -38,28 +38,40 @@ impl ListeningSession {
         Ok(Self { listener })
     }
 
-    /// Waits for a notification. Can be dropped at any time.
+    /// Waits for a notification, or for a sign of life if none arrives for a while. Can be dropped at
+    /// any time.
     ///
     /// # Errors
     /// The driver's, once the session is lost or gives no sign of life. Open another one then.
-    pub async fn next(&mut self) -> Result<(), Error> {
-        loop {
-            match timeout(EVERY, self.listener.try_recv()).await {
-                Ok(Ok(Some(_))) => return Ok(()),
-                Ok(Ok(None)) => return Err(no_answer()),
-                Ok(Err(failed)) => return Err(failed),
-                Err(_) => self.ask().await?,
-            }
+    pub async fn next(&mut self) -> Result<Heard, Error> {
+        match timeout(EVERY, self.listener.try_recv()).await {
+            Ok(Ok(Some(_))) => Ok(Heard::Notification),
+            Ok(Ok(None)) => Err(no_answer()),
+            Ok(Err(failed)) => Err(failed),
+            Err(_) => self.ask().await,
         }
     }
 
-    async fn ask(&mut self) -> Result<(), Error> {
-        let ask = sqlx::query(AssertSqlSafe("SELECT 1".to_owned()))
+    async fn ask(&mut self) -> Result<Heard, Error> {
+        let ask = sqlx::query_scalar("SELECT pg_notification_queue_usage()")
             .persistent(false)
-            .execute(&mut self.listener);
+            .fetch_one(&mut self.listener);
         let answer = timeout(SIGN_OF_LIFE, ask).await;
-        answer.unwrap_or_else(|_| Err(no_answer())).map(drop)
+        let queue_usage = answer.unwrap_or_else(|_| Err(no_answer()))?;
+        Ok(Heard::SignOfLife { queue_usage })
     }
+}
+
+/// What a session that listens has received.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Heard {
+    /// A notification.
+    Notification,
+    /// The answer of the server to a question.
+    SignOfLife {
+        /// The part of the server's queue of notifications that is in use, from 0 to 1.
+        queue_usage: f64,
+    },
 }
 
 /// Opens a listener at one of the hosts.

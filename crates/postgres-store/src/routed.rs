@@ -237,7 +237,7 @@ pub async fn answer<R: Reads, T>(
 
 /// The time limit of a call that gives a silent connection up after `limit`, and goes on with another
 /// one.
-pub(crate) fn twice(limit: Duration) -> Duration {
+fn twice(limit: Duration) -> Duration {
     limit.saturating_add(MARGIN).saturating_mul(2)
 }
 

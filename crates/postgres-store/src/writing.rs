@@ -99,6 +99,8 @@ impl<S: Writes> Writing<S> {
     /// The driver's.
     pub async fn health<E: StoreError>(&self) -> Result<ServerHealth, E> {
         const DURABILITY: [&str; 3] = ["fsync", "synchronous_commit", "full_page_writes"];
+        // A silent connection takes as long as a write, which is longer than health may take.
+        self.session.lock().await.connection().keep_alive().await;
         let version = self.setting("server_version").await?;
         let mut durability = Vec::new();
         for name in DURABILITY {

@@ -3,6 +3,7 @@ use std::time::Duration;
 
 use store_fault::{Fault, Reason};
 
+use crate::OpenedFile;
 use crate::access::{read_only_file, refusal};
 
 /// The storage of a store: memory or a file.
@@ -94,16 +95,28 @@ impl FileConfig {
 
     /// Makes the path absolute: readers open it later, when the working directory may have changed.
     /// SQLite may give names like `:memory:` or `file:x` a special meaning, but never an absolute path.
+    /// Caps the time limits to what SQLite accepts, about 25 days.
     ///
     /// # Errors
     /// [`Fault::Unreachable`] if the path is empty, or relative without a current directory.
-    pub fn make_path_absolute(&mut self) -> Result<(), Fault> {
+    pub fn normalize(&mut self) -> Result<(), Fault> {
+        const LONGEST: Duration = Duration::from_millis(i32::MAX as u64);
+        self.write_timeout = self.write_timeout.min(LONGEST);
+        self.read_timeout = self.read_timeout.min(LONGEST);
         if let Location::File(path) = &mut self.location {
             *path = std::path::absolute(&*path).map_err(|failed| {
                 Fault::Unreachable(Reason::new(format!("{}: {failed}", path.display())))
             })?;
         }
         Ok(())
+    }
+
+    /// The file that SQLite has just opened; `None` in memory.
+    ///
+    /// # Errors
+    /// [`Fault::FileMoved`] if there is none at the path.
+    pub fn opened(&self) -> Result<Option<OpenedFile>, Fault> {
+        self.path().map(OpenedFile::at).transpose()
     }
 
     /// Refuses to write if the file is only for reads.

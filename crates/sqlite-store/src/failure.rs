@@ -3,8 +3,6 @@
 use rusqlite::{Error, ErrorCode, ffi};
 use store_fault::{Fault, Reason};
 
-use crate::FileMoved;
-
 /// The meaning of a failed statement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Failure {
@@ -75,12 +73,6 @@ fn name(code: i32) -> String {
         RANGE NOTADB";
     let name = NAMES.split(' ').nth((code & 0xff) as usize);
     name.map_or_else(|| code.to_string(), |name| format!("SQLITE_{name}"))
-}
-
-impl From<FileMoved> for Fault {
-    fn from(file: FileMoved) -> Self {
-        Self::FileMoved { path: file.path }
-    }
 }
 
 /// Whether another connection holds a lock.

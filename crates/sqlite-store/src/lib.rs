@@ -6,7 +6,9 @@ mod backup;
 mod config;
 mod delays;
 mod failure;
+mod log_length;
 mod opened_file;
+mod readers;
 mod settings;
 
 pub use access::{Access, read_only_file, require_writable};
@@ -15,5 +17,7 @@ pub use backup::{BackupError, backup, sync_folder};
 pub use config::{Durability, FileConfig, Location};
 pub use delays::Delays;
 pub use failure::{Failure, failure, fault, is_busy, is_taken, leaves_commit_unknown};
-pub use opened_file::{FileMoved, OpenedFile};
+pub use log_length::LogLength;
+pub use opened_file::OpenedFile;
+pub use readers::Readers;
 pub use settings::{configure_log, configure_statements};

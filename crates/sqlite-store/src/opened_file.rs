@@ -2,6 +2,8 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use store_fault::Fault;
+
 /// The file that a store has open, to notice when its path leads to another file or to none.
 ///
 /// SQLite goes on writing to a file that was moved or removed, and everything in it is gone when the
@@ -12,13 +14,6 @@ pub struct OpenedFile {
     identity: Identity,
 }
 
-/// The path no longer leads to the file that was opened.
-#[derive(Debug)]
-pub struct FileMoved {
-    /// The path at which the file was opened.
-    pub path: PathBuf,
-}
-
 /// The device and the inode.
 type Identity = (u64, u64);
 
@@ -26,12 +21,12 @@ impl OpenedFile {
     /// The file at this path. Call it right after SQLite opened it.
     ///
     /// # Errors
-    /// [`FileMoved`] if there is none.
-    pub fn at(path: &Path) -> Result<Self, FileMoved> {
+    /// [`Fault::FileMoved`] if there is none.
+    pub fn at(path: &Path) -> Result<Self, Fault> {
         let path = path.to_owned();
         match identity(&path) {
             Ok(identity) => Ok(Self { path, identity }),
-            Err(_) => Err(FileMoved { path }),
+            Err(_) => Err(Fault::FileMoved { path }),
         }
     }
 
@@ -43,13 +38,13 @@ impl OpenedFile {
     /// Fails if the path no longer leads to the file. Costs a `stat`, about 1 us.
     ///
     /// # Errors
-    /// [`FileMoved`].
-    pub fn check(&self) -> Result<(), FileMoved> {
+    /// [`Fault::FileMoved`].
+    pub fn check(&self) -> Result<(), Fault> {
         // Like SQLite's own check, count a path that can't be looked up as moved.
         if identity(&self.path).is_ok_and(|found| found == self.identity) {
             return Ok(());
         }
-        Err(FileMoved {
+        Err(Fault::FileMoved {
             path: self.path.clone(),
         })
     }

@@ -4,7 +4,7 @@ use rusqlite::config::DbConfig;
 use rusqlite::{Connection, Result};
 
 /// SQLite truncates the write-ahead log to this size after a long reader let it grow.
-const LOG_BYTES: i64 = 64 << 20;
+pub(crate) const LOG_BYTES: i64 = 64 << 20;
 
 /// Configures the writer's connection of a file in WAL mode: each flush reaches the disk itself, a
 /// checkpoint runs when the log has `checkpoint_pages`, and the log shrinks again to 64 MiB.

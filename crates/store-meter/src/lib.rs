@@ -13,5 +13,5 @@ pub mod testing;
 pub use off::{Counter, Gauge, Histogram, Scope, Share, Shared, Timer};
 #[cfg(feature = "metrics")]
 pub use on::{Counter, Gauge, Histogram, Scope, Share, Shared, Timer};
-pub use pool::{Borrowed, PoolMeter};
+pub use pool::{Borrowed, Holder, PoolMeter};
 pub use queue::QueueMeter;

@@ -9,6 +9,34 @@ pub struct PoolMeter {
     read: Histogram,
     opened: Counter,
     lost: Counter,
+    pinned: [Counter; Holder::ALL.len()],
+}
+
+/// What keeps the write-ahead log of a SQLite file from being emptied.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Holder {
+    /// A read of a page or of single rows.
+    Page,
+    /// A read that may go over all rows, such as a count.
+    Scan,
+    /// A backup.
+    Backup,
+    /// A connection that is not the store's: of another process, or of the program.
+    Other,
+}
+
+impl Holder {
+    const ALL: [Self; 4] = [Self::Page, Self::Scan, Self::Backup, Self::Other];
+
+    /// The name in metrics and in the log.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Page => "page",
+            Self::Scan => "scan",
+            Self::Backup => "backup",
+            Self::Other => "other",
+        }
+    }
 }
 
 impl PoolMeter {
@@ -33,6 +61,12 @@ impl PoolMeter {
                 "pool_connections_lost_total",
                 "Connections for reads that turned out to be dead or unusable",
             ),
+            pinned: Holder::ALL.map(|holder| {
+                scope.with("read", holder.name()).counter(
+                    "write_ahead_log_pinned_total",
+                    "Times that a read kept the write-ahead log of a SQLite file above its bound, by read",
+                )
+            }),
         }
     }
 
@@ -61,6 +95,11 @@ impl PoolMeter {
             read: self.read.clone(),
             begun: Timer::start(),
         }
+    }
+
+    /// This read kept a write-ahead log above its bound.
+    pub fn pinned(&self, holder: Holder) {
+        self.pinned[holder as usize].add(1);
     }
 
     /// A connection was lost, or the server has spoiled its session.

@@ -36,10 +36,11 @@ static DESIGN: Design = Design {
         )],
         &[
             include_str!("../../schema/postgres/functions/refusals.sql"),
-            include_str!("../../schema/postgres/functions/append.sql"),
+            include_str!("../../schema/postgres/versions/3/append.sql"),
         ],
         &[
             include_str!("../../schema/postgres/tables/checkpoint.sql"),
+            include_str!("../../schema/postgres/functions/append.sql"),
             include_str!("../../schema/postgres/functions/keep_times.sql"),
         ],
     ],

@@ -7,7 +7,8 @@ use std::time::{Duration, Instant};
 
 use group_commit::Queue;
 use postgres_store::{
-    Listener, Progress, Routed, Schema, Server, WriterConnection, close, in_task, to_its_end,
+    HEALTH_LIMIT, Listener, Progress, Routed, Schema, Server, WriterConnection, close, in_task,
+    to_its_end,
 };
 use sqlx::{AssertSqlSafe, SqlSafeStr as _};
 use tracing::{Instrument as _, debug_span, instrument};
@@ -279,8 +280,7 @@ impl EventStore for PostgresStore {
             let shared = Arc::clone(&self.shared);
             to_its_end(async move { shared.health().await }).await
         };
-        let limit = self.shared.config.health_limit();
-        self.shared.readers.within(limit, pin!(checks)).await
+        self.shared.readers.within(HEALTH_LIMIT, pin!(checks)).await
     }
 
     fn outage(&self, since: Instant) -> Option<Error> {

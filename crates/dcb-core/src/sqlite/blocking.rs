@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use group_commit::BlockingQueue;
+use store_meter::Holder;
 use tracing::instrument;
 
 use super::committer::{Committer, submit_error};
@@ -196,7 +197,7 @@ impl BlockingSqliteStore {
     ) -> Result<Extent, Error> {
         let span = Span::of(&range);
         self.log
-            .with_snapshot(|snapshot| read::extent(snapshot, query, span))
+            .with_snapshot(Holder::Scan, |snapshot| read::extent(snapshot, query, span))
     }
 
     /// Whether any event matches. Costs the same with one match or a million.
@@ -206,7 +207,7 @@ impl BlockingSqliteStore {
     #[instrument(level = "debug", name = "dcb.exists", skip_all)]
     pub fn exists(&self, query: &Query) -> Result<bool, Error> {
         self.log
-            .with_snapshot(|snapshot| read::exists(snapshot, query))
+            .with_snapshot(Holder::Scan, |snapshot| read::exists(snapshot, query))
     }
 
     /// The last upstream position that an append tracked for `source`.
@@ -366,8 +367,8 @@ impl BlockingSqliteStore {
         &self,
         work: impl FnOnce(&rusqlite::Connection) -> rusqlite::Result<T>,
     ) -> Result<T, Error> {
-        self.log
-            .read(|connection| work(connection).map_err(|failed| error(&failed)))
+        let read = |connection: &_| work(connection).map_err(|failed| error(&failed));
+        self.log.read(Holder::Page, read)
     }
 }
 

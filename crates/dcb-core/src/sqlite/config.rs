@@ -1,6 +1,6 @@
 use sqlite_store::{FileConfig, Location, embed_file_config};
 
-use crate::{Lanes, Limits, Metrics, ProjectionLimit};
+use crate::{Fault, Lanes, Limits, Metrics, ProjectionLimit};
 
 /// The location and the limits of a log in SQLite. The settings of the file are read and set like own
 /// ones:
@@ -46,6 +46,12 @@ impl Config {
             max_concurrent_projections: ProjectionLimit::DEFAULT_MAX,
             lane_cache_bytes: Lanes::DEFAULT_CACHE_BYTES,
         }
+    }
+
+    /// The settings with an absolute path, and time limits that SQLite accepts.
+    pub(super) fn normalized(mut self) -> Result<Self, Fault> {
+        self.normalize()?;
+        Ok(self)
     }
 
     /// The handles of the log's metrics.

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use sqlite_store::{BackupError, FileMoved, fault};
+use sqlite_store::{BackupError, fault};
 
 use crate::{Error, Fault, Reason};
 
@@ -19,10 +19,6 @@ pub(super) fn timed_out(limit: Duration) -> Error {
         operation: "append",
         limit,
     })
-}
-
-pub(super) fn moved(file: FileMoved) -> Error {
-    Fault::from(file).into()
 }
 
 pub(super) fn backup_error(failed: BackupError) -> Error {

@@ -7,16 +7,16 @@ use std::ops::ControlFlow;
 use std::time::Duration;
 
 use rusqlite::{Connection, OptionalExtension as _, Result, Row, Transaction, TransactionBehavior};
-use sqlite_store::{Location, OpenedFile, is_busy};
+use sqlite_store::is_busy;
 
 use super::config::Config;
-use super::error::{error, moved};
+use super::error::error;
 use super::session::{self, deadline, retry};
 use super::statements::{
     EMPTY_TAG_INDEX, HEAD, INDEX_END_AND_HEAD, INSERT_TAG, IS_INDEXED, REPLACE_INDEX_END,
     TAGS_AFTER, TYPES_AND_TAGS,
 };
-use super::{log, row, schema};
+use super::{row, schema};
 use crate::{Error, Fault, KeyCheck};
 
 /// The number of events, or of keys, in one transaction of a check.
@@ -60,7 +60,7 @@ pub fn check_keys(
     config: &Config,
     mut progress: impl FnMut(&KeyCheck) -> ControlFlow<()>,
 ) -> Result<KeyCheck, Error> {
-    let config = log::with_absolute_path(config.clone())?;
+    let config = config.clone().normalized()?;
     let connection = session::open_to_read(&config)?;
     schema::verify(&connection, &config)?;
     if let Some(missing) = beyond_ends(&connection).map_err(|failed| error(&failed))? {
@@ -88,13 +88,10 @@ pub fn check_keys(
 /// `write_timeout`; [`Fault::ReadOnlyFile`]; [`Fault::DiskFull`]; [`Fault::FileMoved`];
 /// [`Fault::SchemaChanged`]; [`Fault::Unreachable`] or [`Fault::Refused`] from SQLite.
 pub fn rebuild_keys(config: &Config) -> Result<(), Error> {
-    let config = log::with_absolute_path(config.clone())?;
+    let config = config.clone().normalized()?;
     config.refuse_read_only()?;
     let connection = session::writer(&config)?;
-    let file = match &config.location {
-        Location::File(path) => Some(OpenedFile::at(path).map_err(moved)?),
-        Location::Memory => None,
-    };
+    let file = config.opened()?;
     schema::ensure(&connection, &config)?;
     let begun = retry(deadline(config.write_timeout), || {
         Transaction::new_unchecked(&connection, TransactionBehavior::Immediate)
@@ -102,7 +99,7 @@ pub fn rebuild_keys(config: &Config) -> Result<(), Error> {
     let transaction = begun.map_err(|failed| begin_error(&failed, config.write_timeout))?;
     rebuild(&transaction).map_err(|failed| error(&failed))?;
     if let Some(file) = file {
-        file.check().map_err(moved)?;
+        file.check()?;
     }
     transaction.commit().map_err(|failed| error(&failed))
 }

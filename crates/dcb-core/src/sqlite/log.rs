@@ -5,13 +5,13 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use group_commit::CommitError;
 use rusqlite::Connection;
-use sqlite_store::{Access, Location, OpenedFile, backup};
+use sqlite_store::{Access, Location, OpenedFile, Readers, backup};
+use store_meter::Holder;
 
 use super::config::Config;
 use super::counters::Counters;
-use super::error::{backup_error, error, moved};
+use super::error::{backup_error, error};
 use super::event_keys;
-use super::readers::Readers;
 use super::request::{Request, Verdict};
 use super::schema;
 use super::session::{self, pragma};
@@ -28,15 +28,14 @@ pub(super) struct Log {
     pub(super) signal: Notifier,
     /// `None` once the log is closed.
     writer: Mutex<Option<Writer>>,
-    /// `None` in memory.
-    file: Option<OpenedFile>,
-    readers: Readers,
+    /// `None` in memory, where the writer's connection is the only one.
+    readers: Option<Readers>,
     unindexed_keys: UnindexedKeys,
 }
 
 impl Log {
     pub(super) fn open(config: Config, metrics: Metrics) -> Result<Self, Error> {
-        let config = with_absolute_path(config)?;
+        let config = config.normalized()?;
         if config.read_only {
             return Self::open_to_read(config, metrics);
         }
@@ -45,23 +44,15 @@ impl Log {
         schema::ensure(writer.connection(), &config)?;
         event_keys::require_at_ends(writer.connection(), &config)?;
         let file = writer.file().cloned();
-        Ok(Self::new(
-            config,
-            file,
-            Some(writer),
-            Access::Write,
-            metrics,
-        ))
+        let access = Access::Write;
+        Ok(Self::new(config, file, Some(writer), access, metrics))
     }
 
     fn open_to_read(config: Config, metrics: Metrics) -> Result<Self, Error> {
         let access = session::access_for_reads(&config)?;
-        let file = match &config.location {
-            Location::File(path) => Some(OpenedFile::at(path).map_err(moved)?),
-            Location::Memory => None,
-        };
+        let file = config.opened()?;
         let log = Self::new(config, file, None, access, metrics);
-        log.read(|connection| {
+        log.read(Holder::Page, |connection| {
             schema::verify(connection, &log.config)?;
             event_keys::require_at_ends(connection, &log.config)
         })?;
@@ -75,13 +66,17 @@ impl Log {
         access: Access,
         metrics: Metrics,
     ) -> Self {
+        let readers = file.map(|file| {
+            let (meter, opens) = (metrics.reads().clone(), config.clone());
+            let open = move || session::reader(&opens, access);
+            Readers::new(&config, file, meter, open)
+        });
         Self {
             projections: ProjectionLimit::new(config.max_concurrent_projections),
             lanes: Lanes::measured(config.lane_cache_bytes, metrics.clone()),
             signal: Notifier::default(),
-            file,
             writer: Mutex::new(writer),
-            readers: Readers::new(access, metrics.reads().clone()),
+            readers,
             unindexed_keys: UnindexedKeys::default(),
             counters: Counters::new(metrics),
             config,
@@ -95,7 +90,10 @@ impl Log {
 
     pub(super) fn commit(&self, batch: &[Request]) -> Result<Vec<Verdict>, CommitError<Error>> {
         let verdicts = match &mut *self.writer() {
-            Some(writer) => writer.commit(batch, &self.unindexed_keys, &self.counters)?,
+            Some(writer) => {
+                let readers = self.readers.as_ref();
+                writer.commit(batch, readers, &self.unindexed_keys, &self.counters)?
+            }
             None => return Err(CommitError::Failed(self.no_writer())),
         };
         // Announce after the lock is released: readers of a log in memory take the same lock.
@@ -119,29 +117,33 @@ impl Log {
     /// Calls `work` with a reader's connection. A log in memory has only one connection.
     pub(super) fn read<T>(
         &self,
+        holder: Holder,
         work: impl FnOnce(&Connection) -> Result<T, Error>,
     ) -> Result<T, Error> {
         self.counters.read();
-        if self.is_in_memory() {
-            let _read = self.counters.metrics.reads().reading();
-            return self.with_writer(work);
+        match &self.readers {
+            Some(readers) => readers.read(holder, work),
+            None => {
+                let _read = self.counters.metrics.reads().reading();
+                self.with_writer(work)
+            }
         }
-        self.readers.with(&self.config, self.file.as_ref(), work)
     }
 
     /// Like [`Log::read`], but everything that `work` reads is from one snapshot.
     pub(super) fn with_snapshot<T>(
         &self,
+        holder: Holder,
         work: impl FnOnce(&Snapshot<'_>) -> rusqlite::Result<T>,
     ) -> Result<T, Error> {
-        self.read(|connection| {
+        self.read(holder, |connection| {
             with_snapshot(connection, &self.unindexed_keys, work).map_err(|failed| error(&failed))
         })
     }
 
     /// Writes a copy of the log to a new file.
     pub(super) fn backup(&self, path: &Path) -> Result<(), Error> {
-        self.read(|connection| {
+        self.read(Holder::Backup, |connection| {
             if self.is_in_memory() {
                 return backup(connection, path).map_err(backup_error);
             }
@@ -158,13 +160,14 @@ impl Log {
     }
 
     pub(super) fn health(&self) -> Result<Health, Error> {
-        if let Some(file) = &self.file {
-            file.check().map_err(moved)?;
+        if let Some(readers) = &self.readers {
+            readers.file().check()?;
         }
         // Read first, to test a reader's connection too.
-        self.read(|connection| event_keys::require_at_ends(connection, &self.config))?;
+        let check = |connection: &_| event_keys::require_at_ends(connection, &self.config);
+        self.read(Holder::Page, check)?;
         if self.config.read_only {
-            return self.read(health_of_reader);
+            return self.read(Holder::Page, health_of_reader);
         }
         self.with_writer(|connection| {
             let mode: rusqlite::Result<String> =
@@ -186,13 +189,15 @@ impl Log {
 
     /// The number of open read connections.
     pub(super) fn read_connections(&self) -> usize {
-        self.readers.open()
+        self.readers.as_ref().map_or(0, Readers::count)
     }
 
     /// Closes the connections. The writer's is last, because the last connection moves the rest of the
     /// write-ahead log into the file.
     pub(super) fn close(&self) {
-        self.readers.close();
+        if let Some(readers) = &self.readers {
+            readers.close();
+        }
         drop(self.writer().take());
     }
 
@@ -224,10 +229,4 @@ fn health_of_reader(connection: &Connection) -> Result<Health, Error> {
     let mode = mode.map_err(|failed| error(&failed))?;
     let settings = vec![("journal_mode", mode), ("access", "read-only".to_owned())];
     Ok(Health::new("SQLite", rusqlite::version(), settings, true))
-}
-
-/// The configuration with an absolute path.
-pub(super) fn with_absolute_path(mut config: Config) -> Result<Config, Error> {
-    config.make_path_absolute()?;
-    Ok(config)
 }

@@ -47,7 +47,6 @@ mod merge;
 mod pages;
 mod read;
 mod read_model;
-mod readers;
 mod request;
 mod row;
 mod scan;

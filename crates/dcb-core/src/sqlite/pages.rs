@@ -8,6 +8,7 @@
 
 use std::ops::ControlFlow;
 
+use store_meter::Holder;
 use uuid::Uuid;
 
 use super::alternatives::Bounds;
@@ -64,7 +65,9 @@ pub(super) fn whole(log: &Log, query: &Query, options: ReadOptions) -> Result<Ev
         bytes: usize::MAX,
     };
     let bounds = Bounds::of(options);
-    let page = log.with_snapshot(|snapshot| page(snapshot, query, options.after, bounds, size))?;
+    let page = log.with_snapshot(Holder::Page, |snapshot| {
+        page(snapshot, query, options.after, bounds, size)
+    })?;
     options.check_after(Bookmark::position_of(page.head), page.id_at_start)?;
     Ok(Events {
         events: page.events,
@@ -106,7 +109,7 @@ impl Pages {
             events: self.remaining_events.min(self.page_events),
             bytes: PAGE_BYTES,
         };
-        let page = log.with_snapshot(|snapshot| {
+        let page = log.with_snapshot(Holder::Page, |snapshot| {
             page(snapshot, &self.query, self.last, self.remaining, size)
         })?;
         self.check(&page)?;

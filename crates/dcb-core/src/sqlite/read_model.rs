@@ -3,6 +3,7 @@
 //! A batch updates the tables and the checkpoint in one transaction, and only if the stored checkpoint
 //! is the one that the runner expects. `tests/it/runner/sqlite.rs` fails without this.
 
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use rusqlite::{Connection, OptionalExtension as _, Transaction, TransactionBehavior};
@@ -10,7 +11,7 @@ use sqlite_store::{Location, OpenedFile, is_busy, read_only_file};
 use tokio::task::spawn_blocking;
 
 use super::config::Config;
-use super::error::{error, moved};
+use super::error::error;
 use super::session;
 use crate::text::{check, invalid};
 use crate::{
@@ -82,7 +83,7 @@ impl<H: Handler> SqliteReadModel<H> {
             Location::File(path) if config.read_only => {
                 return Err(read_only_file(path, "it is configured only for reads").into());
             }
-            Location::File(path) if !path.as_os_str().is_empty() => config.make_path_absolute()?,
+            Location::File(path) if !path.as_os_str().is_empty() => config.normalize()?,
             _ => return Err(invalid("location")(Problem::Empty)),
         }
         Self::with_state(config, name.into(), handler, None)
@@ -181,7 +182,7 @@ impl<H: Handler> SqliteReadModel<H> {
         match called.await {
             Ok(done) => done,
             Err(failed) => match failed.try_into_panic() {
-                Ok(panic) => std::panic::resume_unwind(panic),
+                Ok(panic) => resume_unwind(panic),
                 // The runtime was shut down before the task started.
                 Err(_) => Err(Fault::Closed.into()),
             },
@@ -200,33 +201,50 @@ impl<H: Handler> State<H> {
             // Opened on first use, because `new` runs on a thread that must not block.
             none => none.insert(open(&self.config)?),
         };
-        let mut shared;
-        let (connection, file) = match opened {
-            Opened::File(connection, file) => (connection, Some(file)),
-            Opened::Shared(connection) => {
-                // Ignoring poison is safe: SQLite is consistent after a panic of the caller.
-                shared = connection.lock().unwrap_or_else(PoisonError::into_inner);
-                create_table(&shared)?;
-                (&mut *shared, None)
-            }
-        };
-        let transaction = connection
-            // Take the write lock now, because a transaction that reads first may fail to get it
-            // later.
-            .transaction_with_behavior(TransactionBehavior::Immediate)
-            .map_err(|failed| error(&failed))?;
         let mut handler = NamedHandler {
             name: &self.name,
             handler: &mut self.handler,
         };
-        let done = work(&mut handler, &transaction)?;
-        // SQLite would commit to a file that was moved or removed.
-        if let Some(file) = file {
-            file.check().map_err(moved)?;
-        }
-        transaction.commit().map_err(|failed| error(&failed))?;
-        Ok(done)
+        let connection = match opened {
+            Opened::File(connection, file) => {
+                return in_transaction(connection, Some(file), |transaction| {
+                    work(&mut handler, transaction)
+                });
+            }
+            Opened::Shared(connection) => connection,
+        };
+        // Ignoring poison is safe: SQLite is consistent after a panic of the caller.
+        let mut shared = connection.lock().unwrap_or_else(PoisonError::into_inner);
+        // A panic of the handler rolls the transaction back, and must not poison the caller's lock.
+        let done = catch_unwind(AssertUnwindSafe(|| {
+            create_table(&shared)?;
+            in_transaction(&mut shared, None, |transaction| {
+                work(&mut handler, transaction)
+            })
+        }));
+        drop(shared);
+        done.unwrap_or_else(|panic| resume_unwind(panic))
     }
+}
+
+/// Runs `work` in a transaction that holds the write lock.
+fn in_transaction<T>(
+    connection: &mut Connection,
+    file: Option<&OpenedFile>,
+    work: impl FnOnce(&Transaction<'_>) -> Result<T, Error>,
+) -> Result<T, Error> {
+    let transaction = connection
+        // Take the write lock now, because a transaction that reads first may fail to get it
+        // later.
+        .transaction_with_behavior(TransactionBehavior::Immediate)
+        .map_err(|failed| error(&failed))?;
+    let done = work(&transaction)?;
+    // SQLite would commit to a file that was moved or removed.
+    if let Some(file) = file {
+        file.check()?;
+    }
+    transaction.commit().map_err(|failed| error(&failed))?;
+    Ok(done)
 }
 
 /// Opens the file and creates the checkpoint table if it does not exist.
@@ -236,7 +254,7 @@ fn open(config: &Config) -> Result<Opened, Error> {
     };
     let connection = session::plain(config).map_err(|failed| error(&failed))?;
     create_table(&connection)?;
-    let file = OpenedFile::at(path).map_err(moved)?;
+    let file = OpenedFile::at(path)?;
     Ok(Opened::File(connection, file))
 }
 

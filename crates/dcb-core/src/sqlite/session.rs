@@ -26,8 +26,6 @@ const READER_CACHE_KIB: i64 = 4 << 10;
 const CHECKPOINT_PAGES: i64 = 2_000;
 /// Only a writer may create the file. A reader that finds none would hide that it was removed.
 const CREATE: OpenFlags = OpenFlags::SQLITE_OPEN_CREATE;
-/// The longest busy timeout that SQLite accepts.
-const LONGEST_BUSY: Duration = Duration::from_millis(i32::MAX as u64);
 
 /// Opens the writer's connection and verifies its settings.
 pub(super) fn writer(config: &Config) -> Result<Connection, Error> {
@@ -93,7 +91,7 @@ pub(super) fn open_to_read(config: &Config) -> Result<Connection, Error> {
 /// Opens a connection for reads.
 pub(super) fn reader(config: &Config, access: Access) -> Result<Connection> {
     let connection = open(config, access, OpenFlags::empty())?;
-    connection.busy_timeout(config.read_timeout.min(LONGEST_BUSY))?;
+    connection.busy_timeout(config.read_timeout)?;
     // As a safeguard, refuse writes: they must go through the writer's transaction.
     connection.pragma_update(None, "query_only", true)?;
     connection.pragma_update(None, "cache_size", -READER_CACHE_KIB)?;
@@ -103,7 +101,7 @@ pub(super) fn reader(config: &Config, access: Access) -> Result<Connection> {
 /// Opens a connection for the caller's tables, with SQLite's own busy timeout.
 pub(super) fn plain(config: &Config) -> Result<Connection> {
     let connection = open(config, Access::Write, CREATE)?;
-    connection.busy_timeout(config.read_timeout.min(LONGEST_BUSY))?;
+    connection.busy_timeout(config.read_timeout)?;
     connection.pragma_update(None, "synchronous", config.durability.number())?;
     Ok(connection)
 }

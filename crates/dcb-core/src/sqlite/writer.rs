@@ -10,13 +10,13 @@ use std::time::{Duration, Instant, SystemTime};
 use group_commit::CommitError;
 use rusqlite::{Connection, Result};
 use sqlite_store::{
-    Delays, Failure, Location, OpenedFile, failure, is_busy, leaves_commit_unknown,
+    Delays, Failure, LogLength, OpenedFile, Readers, failure, is_busy, leaves_commit_unknown,
 };
 
 use super::admission::verdict;
 use super::config::Config;
 use super::counters::Counters;
-use super::error::{error, moved, timed_out};
+use super::error::{error, timed_out};
 use super::indexing::{IndexingRun, move_slice};
 use super::insert::Inserter;
 use super::keys::keys;
@@ -35,6 +35,8 @@ pub(super) struct Writer {
     write_timeout: Duration,
     keys_in_memory: usize,
     delays: Delays,
+    /// `None` in memory.
+    log_length: Option<LogLength>,
     /// The unfinished move of keys into the tag index.
     indexing_run: Option<IndexingRun>,
 }
@@ -58,12 +60,10 @@ struct Written {
 impl Writer {
     pub(super) fn open(config: &Config) -> Result<Self, Error> {
         let connection = session::writer(config)?;
-        let file = match &config.location {
-            Location::File(path) => Some(OpenedFile::at(path).map_err(moved)?),
-            Location::Memory => None,
-        };
+        let file = config.opened()?;
         Ok(Self {
             connection,
+            log_length: file.as_ref().map(|file| LogLength::of(file, config)),
             file,
             write_timeout: config.write_timeout,
             keys_in_memory: config.keys_in_memory,
@@ -84,9 +84,13 @@ impl Writer {
     pub(super) fn commit(
         &mut self,
         batch: &[Request],
+        readers: Option<&Readers>,
         unindexed_keys: &UnindexedKeys,
         counters: &Counters,
     ) -> Result<Vec<Verdict>, CommitError<Error>> {
+        if let (Some(log), Some(readers)) = (&self.log_length, readers) {
+            log.shorten(&self.connection, readers);
+        }
         let last = batch.iter().map(|request| request.deadline).max();
         // Earlier callers withdraw their requests by themselves, but the caller on whose thread the
         // batch is committed has to stay.
@@ -205,7 +209,7 @@ impl Writer {
         if let Some(file) = &self.file {
             file.check().map_err(|file| {
                 self.roll_back();
-                CommitError::Failed(moved(file))
+                CommitError::Failed(file.into())
             })?;
         }
         let begun = Instant::now();
@@ -260,13 +264,13 @@ mod tests {
             config.write_timeout,
         )];
         let (keys, counters) = (UnindexedKeys::default(), Counters::default());
-        let failed = writer.commit(&batch, &keys, &counters).unwrap_err();
+        let failed = writer.commit(&batch, None, &keys, &counters).unwrap_err();
         let CommitError::Failed(error @ Error::Fault(Fault::DiskFull(_))) = failed else {
             panic!("{failed:?}")
         };
         assert!(error.is_transient());
         set_max_pages(&writer, 1_000);
-        let verdicts = writer.commit(&batch, &keys, &counters).unwrap();
+        let verdicts = writer.commit(&batch, None, &keys, &counters).unwrap();
         assert_eq!(verdicts[0].as_ref().unwrap().first().get(), 1);
     }
 }

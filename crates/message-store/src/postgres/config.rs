@@ -49,8 +49,9 @@ pub struct Config {
     pub interface_namespace: Option<NamespaceName>,
     /// Size limits for writes.
     pub limits: Limits,
-    /// Whether each commit notifies other processes. If not, their subscriptions find new messages
-    /// only by polling. Default: true.
+    /// Whether commits notify other processes. If not, their subscriptions find new messages only by
+    /// polling. A commit notifies only if a store of the database listens, and not while the server's
+    /// queue of notifications is half full. Default: true.
     pub notify: bool,
 }
 

@@ -170,19 +170,37 @@ const WAIT_FOR_STANDBY: &str = "\
     CASE WHEN current_setting('synchronous_standby_names') <> '' AND NOT pg_is_in_recovery() \
          THEN pg_logical_emit_message(true, 'message_store', '')::text END";
 
+/// The lock that a session shares while it listens for the writes to any schema of the database.
+pub(super) fn listeners_lock() -> SqlStr {
+    "SELECT pg_advisory_lock_shared(1297306964, 0)".into_sql_str()
+}
+
+/// Notifies the channel `$15`, NULL for none, of a batch that wrote messages.
+///
+/// - Without listeners there is no NOTIFY: it would hold a lock of the whole cluster until the commit.
+///   The listeners' lock is freed at once, so that two writers don't take each other for listeners.
+/// - There is none while the server's queue of notifications is half full, because a full queue fails
+///   the commit. Asking for the usage also makes the server drop what every listener has read.
+const HINT: &str = "\
+    CASE WHEN $15::text IS NOT NULL AND global_positions IS NOT NULL \
+          AND NOT CASE WHEN pg_try_advisory_lock(1297306964, 0) \
+                       THEN pg_advisory_unlock(1297306964, 0) ELSE false END \
+          AND pg_notification_queue_usage() < 0.5 \
+         THEN pg_notify($15::text, '')::text END";
+
 fn write_batch(transaction_pooling: bool) -> String {
     let answer = "versions, global_positions, refused, reasons";
     // No row, and nothing written, if the sequence is behind. The argument makes the planner look at
     // the sequence before it calls the function.
     let write = format!(
         "(SELECT {IS_AHEAD} AS is_ahead OFFSET 0) s CROSS JOIN LATERAL message_store.write_batch( \
-            $1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$11,$12,$13,$14 AND s.is_ahead,$15) WHERE s.is_ahead"
+            $1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$11,$12,$13,$14 AND s.is_ahead,NULL) WHERE s.is_ahead"
     );
     if transaction_pooling {
         let process = WriterConnection::PROCESS;
-        format!("SELECT {answer}, {process} FROM {write}")
+        format!("SELECT {answer}, {process}, {HINT} FROM {write}")
     } else {
-        format!("SELECT {answer} FROM {write}")
+        format!("SELECT {answer}, {HINT} FROM {write}")
     }
 }
 

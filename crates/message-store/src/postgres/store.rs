@@ -5,7 +5,7 @@ use std::time::SystemTime;
 
 use group_commit::Queue;
 use postgres_store::{
-    Listener, Routed, Schema, WriterConnection, Writing, close, in_task, to_its_end,
+    HEALTH_LIMIT, Listener, Routed, Schema, WriterConnection, Writing, close, in_task, to_its_end,
 };
 use tracing::instrument;
 
@@ -16,7 +16,7 @@ use super::installation::install;
 use super::json::FieldPath;
 use super::read::Readers;
 use super::replica::progress;
-use super::statements::Statements;
+use super::statements::{Statements, listeners_lock};
 use super::writer::{Session, Writer};
 use crate::{
     Bookmark, Category, CategoryInfo, CategoryRead, Error, ExpectedVersion, Fault, GlobalPosition,
@@ -107,7 +107,7 @@ impl PostgresStore {
         let shared = Shared {
             queue: Queue::new(writer(false), config.queue_limits()),
             lock_wait_queue: Queue::new(writer(true), config.queue_limits()),
-            listener: Listener::new(server, schema.name(), None, {
+            listener: Listener::new(server, schema.name(), Some(listeners_lock()), {
                 let notifier = Arc::clone(&notifier);
                 move || notifier.notify()
             }),
@@ -325,8 +325,7 @@ impl MessageStore for PostgresStore {
     async fn health(&self) -> Result<Health, Error> {
         let store = self.clone();
         let checks = to_its_end(async move { store.check_health().await });
-        let limit = self.shared.config.health_limit();
-        self.shared.readers.within(limit, pin!(checks)).await
+        self.shared.readers.within(HEALTH_LIMIT, pin!(checks)).await
     }
 
     fn stats(&self) -> Stats {

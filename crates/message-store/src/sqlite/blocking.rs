@@ -8,13 +8,13 @@ use std::time::SystemTime;
 
 use group_commit::{BlockingQueue, Queue, SubmitError};
 use rusqlite::Connection;
-use sqlite_store::backup;
+use sqlite_store::{Readers, backup};
+use store_meter::Holder;
 use tracing::instrument;
 
 use super::config::Config;
 use super::counters::Counters;
 use super::error::Failure;
-use super::readers::Readers;
 use super::request::{Request, Ticket, Verdict};
 use super::retention::{self, Expiry};
 use super::writer::{Committer, Writer};
@@ -50,7 +50,7 @@ pub(super) struct Shared {
     pub(super) config: Config,
     pub(super) writer: Arc<Writer>,
     /// `None` for a store in memory, because a second connection would open its own empty database.
-    pub(super) readers: Option<Readers>,
+    pub(super) readers: Option<Arc<Readers>>,
     pub(super) counters: Arc<Counters>,
     pub(super) blocking_queue: BlockingQueue<Committer>,
     pub(super) async_queue: Queue<Committer>,
@@ -194,7 +194,7 @@ impl BlockingSqliteStore {
         &self,
         read: impl FnOnce(&Connection) -> Result<Vec<RecordedMessage>, Failure>,
     ) -> Result<Vec<RecordedMessage>, Error> {
-        let messages = self.shared.read(read)?;
+        let messages = self.shared.read(Holder::Page, read)?;
         self.shared.counters.read(messages.len());
         Ok(messages)
     }
@@ -212,7 +212,11 @@ impl BlockingSqliteStore {
         message_type: Option<&str>,
     ) -> Result<Option<RecordedMessage>, Error> {
         let shared = &self.shared;
-        let last = shared.read(|connection| read::last(connection, stream, message_type))?;
+        // The last message of a type may be anywhere in the stream.
+        let holder = message_type.map_or(Holder::Page, |_| Holder::Scan);
+        let last = shared.read(holder, |connection| {
+            read::last(connection, stream, message_type)
+        })?;
         shared.counters.read(usize::from(last.is_some()));
         Ok(last)
     }
@@ -226,7 +230,7 @@ impl BlockingSqliteStore {
     pub fn stream_version(&self, stream: &StreamName) -> Result<Option<Position>, Error> {
         let name = stream.as_str();
         let version = |connection: &_| Ok(super::apply::version(connection, name)?);
-        self.shared.read(version)
+        self.shared.read(Holder::Page, version)
     }
 
     /// The last global position, `None` for an empty store. See
@@ -236,7 +240,7 @@ impl BlockingSqliteStore {
     /// [`Fault::Unreachable`] or [`Fault::Refused`] if SQLite fails; [`Fault::Closed`] after
     /// [`BlockingSqliteStore::close`].
     pub fn head(&self) -> Result<Option<GlobalPosition>, Error> {
-        self.shared.read(read::head)
+        self.shared.read(Holder::Page, read::head)
     }
 
     /// The bookmark of the last message, `None` for an empty store. See
@@ -246,7 +250,7 @@ impl BlockingSqliteStore {
     /// [`Fault::Unreachable`] or [`Fault::Refused`] if SQLite fails; [`Fault::Closed`] after
     /// [`BlockingSqliteStore::close`].
     pub fn head_bookmark(&self) -> Result<Option<Bookmark>, Error> {
-        self.shared.read(place::head_bookmark)
+        self.shared.read(Holder::Page, place::head_bookmark)
     }
 
     /// Lists a page of streams. See
@@ -257,7 +261,7 @@ impl BlockingSqliteStore {
     /// [`BlockingSqliteStore::close`].
     pub fn list_streams(&self, list: &ListStreams) -> Result<Vec<StreamInfo>, Error> {
         let streams = |connection: &_| list::streams(connection, list);
-        self.shared.read(streams)
+        self.shared.read(Holder::Scan, streams)
     }
 
     /// Lists all categories, ordered by the bytes of their names. Reads the whole store. See
@@ -267,7 +271,7 @@ impl BlockingSqliteStore {
     /// [`Fault::Unreachable`] or [`Fault::Refused`] if SQLite fails; [`Fault::Closed`] after
     /// [`BlockingSqliteStore::close`].
     pub fn list_categories(&self) -> Result<Vec<CategoryInfo>, Error> {
-        self.shared.read(list::categories)
+        self.shared.read(Holder::Scan, list::categories)
     }
 
     /// Counts streams and messages. Reads the whole store. See
@@ -277,7 +281,7 @@ impl BlockingSqliteStore {
     /// [`Fault::Unreachable`] or [`Fault::Refused`] if SQLite fails; [`Fault::Closed`] after
     /// [`BlockingSqliteStore::close`].
     pub fn info(&self) -> Result<StoreInfo, Error> {
-        self.shared.read(list::info)
+        self.shared.read(Holder::Scan, list::info)
     }
 
     /// Deletes the messages of a stream before a position, in several transactions, and returns their
@@ -314,7 +318,7 @@ impl BlockingSqliteStore {
     pub fn expire_messages(&self, category: &Category, before: SystemTime) -> Result<u64, Error> {
         let before_us = to_us(before);
         let start = |connection: &_| Expiry::start(connection, category);
-        let mut expiry = self.shared.read(start)?;
+        let mut expiry = self.shared.read(Holder::Page, start)?;
         // Each step is its own transaction, so that writers get the lock in between.
         while expiry.next_stream.is_some() {
             let writer = &self.shared.writer;
@@ -333,7 +337,7 @@ impl BlockingSqliteStore {
     pub fn checkpoint(&self, consumer: &str) -> Result<Option<Bookmark>, Error> {
         crate::Limits::check_consumer(consumer)?;
         let saved = |connection: &_| place::checkpoint(connection, consumer);
-        self.shared.read(saved)
+        self.shared.read(Holder::Page, saved)
     }
 
     /// Saves the last message that a consumer has handled, unless one with a greater position is saved.
@@ -382,7 +386,8 @@ impl BlockingSqliteStore {
     /// [`BlockingSqliteStore::close`].
     #[instrument(level = "debug", name = "messages.backup", skip_all)]
     pub fn backup(&self, path: &Path) -> Result<(), Error> {
-        self.shared.read(|connection| Ok(backup(connection, path)?))
+        let copy = |connection: &_| Ok(backup(connection, path)?);
+        self.shared.read(Holder::Backup, copy)
     }
 
     /// Subscribes to hints that messages may have been written. Only changes by this process send
@@ -399,14 +404,14 @@ impl BlockingSqliteStore {
     /// SQLite fails; [`Fault::Closed`] after [`BlockingSqliteStore::close`].
     pub fn health(&self) -> Result<Health, Error> {
         if let Some(readers) = &self.shared.readers {
-            readers.file().check().map_err(Failure::from)?;
+            readers.file().check()?;
         }
         // The read checks that the file is readable. The settings come from the writer's
         // connection.
-        self.shared.read(read::head)?;
-        self.shared.read(columns::require_at_ends)?;
+        self.shared.read(Holder::Page, read::head)?;
+        self.shared.read(Holder::Page, columns::require_at_ends)?;
         if self.shared.config.read_only {
-            return self.shared.read(health::of_reader);
+            return self.shared.read(Holder::Page, health::of_reader);
         }
         let guard = self.shared.writer.lock();
         Ok(health::health(
@@ -448,10 +453,11 @@ impl Shared {
     /// Reads on a read connection, or on the writer's for a store in memory.
     pub(super) fn read<T>(
         &self,
+        holder: Holder,
         read: impl FnOnce(&Connection) -> Result<T, Failure>,
     ) -> Result<T, Error> {
         Ok(match &self.readers {
-            Some(readers) => readers.read(read)?,
+            Some(readers) => readers.read(holder, read)?,
             None => {
                 let _read = self.counters.metrics.reads().reading();
                 read(

@@ -1,6 +1,5 @@
 use sqlite_store::{FileConfig, Location, embed_file_config};
 
-use crate::time::LONGEST_WAIT;
 use crate::{Error, Limits};
 
 /// Configuration of a store in SQLite. The settings of the file are read and set like own ones:
@@ -12,9 +11,8 @@ use crate::{Error, Limits};
 /// config.read_connections = 16;
 /// ```
 ///
-/// Reads beyond `read_connections` open connections on demand, and close them after the read. A read
-/// waits for another process's lock, up to `read_timeout`, only while that process recovers the file
-/// after a crash.
+/// `read_connections` is the maximum of a file; `read_timeout` limits a read's wait for one of them, and for
+/// another process that recovers the file after a crash.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Config {
@@ -35,11 +33,9 @@ impl Config {
         }
     }
 
-    /// Makes the path absolute, and caps the time limits to what clocks and SQLite accept.
+    /// The settings with an absolute path, and time limits that SQLite accepts.
     pub(super) fn normalized(mut self) -> Result<Self, Error> {
-        self.make_path_absolute()?;
-        self.write_timeout = self.write_timeout.min(LONGEST_WAIT);
-        self.read_timeout = self.read_timeout.min(LONGEST_WAIT);
+        self.normalize()?;
         Ok(self)
     }
 }

@@ -1,6 +1,6 @@
 //! The store's errors for what SQLite and its files report.
 
-use sqlite_store::{BackupError, FileMoved, fault, is_busy};
+use sqlite_store::{BackupError, fault, is_busy};
 
 use crate::{Error, Fault, Reason};
 
@@ -45,9 +45,9 @@ impl From<Failure> for Error {
     }
 }
 
-impl From<FileMoved> for Failure {
-    fn from(file: FileMoved) -> Self {
-        Self::Failed(Fault::from(file).into())
+impl From<Fault> for Failure {
+    fn from(fault: Fault) -> Self {
+        Self::Failed(fault.into())
     }
 }
 

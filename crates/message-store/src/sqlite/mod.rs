@@ -32,7 +32,6 @@ mod opening;
 mod payload;
 mod place;
 mod read;
-mod readers;
 mod request;
 mod retention;
 mod row;

@@ -7,6 +7,7 @@ use std::time::SystemTime;
 
 use rusqlite::{Connection, OptionalExtension, params};
 use sqlite_store::{Access, Location, sync_folder};
+use store_meter::Holder;
 use uuid::Uuid;
 
 use super::blocking::BlockingSqliteStore;
@@ -153,7 +154,7 @@ impl Shared {
 
     fn get(&self, name: &NamespaceName) -> Result<Namespace, Error> {
         let found = match (find_open(&self.lock(), name), self.path(name)) {
-            (Some(store), _) => store.blocking().shared.read(read_namespace)?,
+            (Some(store), _) => store.blocking().shared.read(Holder::Page, read_namespace)?,
             (None, Some(path)) if path.exists() => read_namespace(&self.reader(&path)?)?,
             (None, _) => None,
         };
@@ -166,7 +167,8 @@ impl Shared {
             Location::Memory => {
                 let open = self.lock();
                 let stores = open.values().filter(|store| !store.blocking().is_closed());
-                let stores = stores.map(|store| store.blocking().shared.read(read_namespace));
+                let stores =
+                    stores.map(|store| store.blocking().shared.read(Holder::Page, read_namespace));
                 stores
                     .filter_map(Result::transpose)
                     .collect::<Result<_, _>>()?
@@ -218,7 +220,7 @@ impl Shared {
             let count = connection.query_row(statements::COUNT, [], |row| row.get::<_, i64>(0))?;
             Ok(count.unsigned_abs())
         };
-        let deleted = store.blocking().shared.read(count)?;
+        let deleted = store.blocking().shared.read(Holder::Scan, count)?;
         // Close before the file is removed, so that no write goes to an unlinked file.
         open.remove(name);
         store.blocking().close();

@@ -4,13 +4,12 @@ use std::sync::Arc;
 
 use group_commit::{BlockingQueue, Queue};
 use rusqlite::Connection;
-use sqlite_store::{Access, Location, OpenedFile};
+use sqlite_store::{Access, OpenedFile, Readers};
 
 use super::blocking::{BlockingSqliteStore, Shared};
 use super::config::Config;
 use super::counters::Counters;
 use super::error::Failure;
-use super::readers::Readers;
 use super::writer::{Committer, Writer};
 use super::{connection, schema};
 use crate::{Error, Metrics};
@@ -31,10 +30,7 @@ impl BlockingSqliteStore {
         } else {
             (Access::Write, Some(connection::writer(&config, check)?))
         };
-        let file = match &config.location {
-            Location::Memory => None,
-            Location::File(path) => Some(OpenedFile::at(path).map_err(Failure::from)?),
-        };
+        let file = config.opened()?;
         Ok(Self::new(config, metrics, connection, file, access))
     }
 
@@ -47,11 +43,12 @@ impl BlockingSqliteStore {
     ) -> Self {
         let reads = metrics.reads().clone();
         let counters = Arc::new(Counters::new(metrics));
-        let readers = file
-            .clone()
-            .map(|file| Readers::new(config.clone(), file, access, reads));
-        let timeout = config.write_timeout;
-        let writer = Writer::new(connection, file, timeout, Arc::clone(&counters));
+        let readers = file.map(|file| {
+            let (opens, path) = (config.clone(), file.path().to_owned());
+            let open = move || connection::reader(&opens, &path, access);
+            Arc::new(Readers::new(&config, file, reads, open))
+        });
+        let writer = Writer::new(connection, readers.clone(), &config, Arc::clone(&counters));
         let writer = Arc::new(writer);
         let limits = config.queue_limits();
         let shared = Shared {

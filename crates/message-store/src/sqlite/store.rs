@@ -91,6 +91,12 @@ impl SqliteStore {
         ended
     }
 
+    /// Whether a short read has a connection at once, so that it may run in the caller's task.
+    fn can_read_now(&self) -> bool {
+        let readers = self.blocking.shared.readers.as_ref();
+        readers.is_none_or(|readers| !readers.are_all_in_use())
+    }
+
     fn on_blocking_thread<T: Send + 'static>(
         &self,
         call: impl FnOnce(&BlockingSqliteStore) -> Result<T, Error> + Send + 'static,
@@ -165,7 +171,7 @@ impl MessageStore for SqliteStore {
         stream: &StreamName,
         read: StreamRead,
     ) -> Result<Vec<RecordedMessage>, Error> {
-        if is_short(read.batch_size) {
+        if is_short(read.batch_size) && self.can_read_now() {
             return self.blocking.get_stream_messages(stream, read);
         }
         let stream = stream.clone();
@@ -180,7 +186,7 @@ impl MessageStore for SqliteStore {
     ) -> Result<Vec<RecordedMessage>, Error> {
         // A filter may scan many messages to fill a short page.
         let is_selective = read.consumer_group.is_some() || !read.correlation.is_all();
-        if is_short(read.batch_size) && !is_selective {
+        if is_short(read.batch_size) && !is_selective && self.can_read_now() {
             return self.blocking.get_category_messages(category, &read);
         }
         let category = category.clone();
@@ -195,12 +201,12 @@ impl MessageStore for SqliteStore {
     ) -> Result<Option<RecordedMessage>, Error> {
         // The last message of a type may be far from the end of the stream, so the search may take
         // long.
-        let Some(message_type) = message_type.map(str::to_owned) else {
+        if message_type.is_none() && self.can_read_now() {
             return self.blocking.get_last_stream_message(stream, None);
-        };
-        let stream = stream.clone();
+        }
+        let (stream, message_type) = (stream.clone(), message_type.map(str::to_owned));
         self.on_blocking_thread(move |store| {
-            store.get_last_stream_message(&stream, Some(&message_type))
+            store.get_last_stream_message(&stream, message_type.as_deref())
         })
         .await
     }
@@ -208,15 +214,27 @@ impl MessageStore for SqliteStore {
     // Runs in the caller's task, like `head` and `checkpoint`, because a single index search takes
     // less time than a thread switch.
     async fn stream_version(&self, stream: &StreamName) -> Result<Option<Position>, Error> {
-        self.blocking.stream_version(stream)
+        if self.can_read_now() {
+            return self.blocking.stream_version(stream);
+        }
+        let stream = stream.clone();
+        self.on_blocking_thread(move |store| store.stream_version(&stream))
+            .await
     }
 
     async fn head(&self) -> Result<Option<GlobalPosition>, Error> {
-        self.blocking.head()
+        if self.can_read_now() {
+            return self.blocking.head();
+        }
+        self.on_blocking_thread(BlockingSqliteStore::head).await
     }
 
     async fn head_bookmark(&self) -> Result<Option<Bookmark>, Error> {
-        self.blocking.head_bookmark()
+        if self.can_read_now() {
+            return self.blocking.head_bookmark();
+        }
+        self.on_blocking_thread(BlockingSqliteStore::head_bookmark)
+            .await
     }
 
     async fn list_streams(&self, list: ListStreams) -> Result<Vec<StreamInfo>, Error> {
@@ -246,7 +264,12 @@ impl MessageStore for SqliteStore {
     }
 
     async fn checkpoint(&self, consumer: &str) -> Result<Option<Bookmark>, Error> {
-        self.blocking.checkpoint(consumer)
+        if self.can_read_now() {
+            return self.blocking.checkpoint(consumer);
+        }
+        let consumer = consumer.to_owned();
+        self.on_blocking_thread(move |store| store.checkpoint(&consumer))
+            .await
     }
 
     async fn save_checkpoint(

@@ -10,12 +10,13 @@ use std::time::{Duration, Instant, SystemTime};
 use group_commit::{Commit, CommitBlocking, CommitError, deadline_after};
 use rusqlite::Connection;
 use sqlite_store::{
-    Delays, OpenedFile, commit_in_background, leaves_commit_unknown, read_only_file,
+    Delays, LogLength, Readers, commit_in_background, leaves_commit_unknown, read_only_file,
 };
 use store_meter::QueueMeter;
 use tracing::debug_span;
 
 use super::apply::apply;
+use super::config::Config;
 use super::counters::{Counters, Tally};
 use super::error::Failure;
 use super::request::{Request, Verdict};
@@ -31,8 +32,9 @@ pub(super) struct Writer {
     /// `None` after the store was closed, or if it was opened only for reads.
     connection: Mutex<Option<Connection>>,
     is_read_only: bool,
-    /// `None` in memory.
-    file: Option<OpenedFile>,
+    /// Those of the file; `None` in memory.
+    readers: Option<Arc<Readers>>,
+    log_length: Option<LogLength>,
     timeout: Duration,
     counters: Arc<Counters>,
     notifier: Notifier,
@@ -42,15 +44,17 @@ pub(super) struct Writer {
 impl Writer {
     pub(super) fn new(
         connection: Option<Connection>,
-        file: Option<OpenedFile>,
-        timeout: Duration,
+        readers: Option<Arc<Readers>>,
+        config: &Config,
         counters: Arc<Counters>,
     ) -> Self {
+        let log_length = readers.as_ref();
         Self {
             is_read_only: connection.is_none(),
             connection: Mutex::new(connection),
-            file,
-            timeout,
+            log_length: log_length.map(|readers| LogLength::of(readers.file(), config)),
+            readers,
+            timeout: config.write_timeout,
             counters,
             notifier: Notifier::default(),
             delays: Delays::default(),
@@ -72,9 +76,9 @@ impl Writer {
 
     /// Why there is no connection.
     fn no_connection(&self) -> Error {
-        match &self.file {
-            Some(file) if self.is_read_only => {
-                read_only_file(file.path(), "it was opened only for reads").into()
+        match &self.readers {
+            Some(readers) if self.is_read_only => {
+                read_only_file(readers.file().path(), "it was opened only for reads").into()
             }
             _ => Error::Fault(Fault::Closed),
         }
@@ -109,13 +113,16 @@ impl Writer {
     ) -> Result<T, Failure> {
         let guard = self.lock();
         let connection = guard.as_ref().ok_or_else(|| self.no_connection())?;
+        if let (Some(log), Some(readers)) = (&self.log_length, &self.readers) {
+            log.shorten(connection, readers);
+        }
         let transaction = Transaction::begin(connection);
         self.delays.locked(connection, &transaction);
         let transaction = transaction?;
         let changed = change(connection)?;
         // Checked last: the file may be moved while the transaction waits or runs.
-        if let Some(file) = &self.file {
-            file.check()?;
+        if let Some(readers) = &self.readers {
+            readers.file().check()?;
         }
         let begun = Instant::now();
         let committed = transaction.commit();
@@ -228,7 +235,7 @@ impl Commit for Committer {
 
     /// Runs a file's commit on tokio's blocking pool, one task per batch.
     async fn commit(&self, batch: &mut [Request]) -> Result<Vec<Verdict>, CommitError<Error>> {
-        if self.0.file.is_none() {
+        if self.0.readers.is_none() {
             return self.0.commit(batch);
         }
         let writer = Arc::clone(&self.0);

@@ -123,8 +123,11 @@ BEGIN
     END IF;
 
     -- Listeners share this lock. Without listeners there is no NOTIFY: it would hold a lock of the
-    -- whole cluster until the commit.
-    IF NOT pg_try_advisory_xact_lock(1145262644, 'dcb.event'::regclass::oid::int) THEN
+    -- whole cluster until the commit. Nor is there one while the server's queue of notifications is
+    -- half full, because a full queue fails the commit. Asking for the usage also makes the server
+    -- drop what every listener has read.
+    IF NOT pg_try_advisory_xact_lock(1145262644, 'dcb.event'::regclass::oid::int)
+       AND pg_notification_queue_usage() < 0.5 THEN
         PERFORM pg_notify(trim('"' FROM left('dcb.event', -6)), '');
     END IF;
 END

@@ -3,4 +3,4 @@
 -- vacuum.
 SELECT pg_advisory_xact_lock(1145262642, 'dcb.event'::regclass::oid::int);
 TRUNCATE dcb.event, dcb.event_tag, dcb.tracking, dcb.command;
-SELECT pg_notify(trim('"' FROM left('dcb.event', -6)), '')
+SELECT pg_notify(trim('"' FROM left('dcb.event', -6)), '') WHERE pg_notification_queue_usage() < 0.5

@@ -18,8 +18,9 @@ WITH last AS MATERIALIZED (
     SELECT CASE
         WHEN pg_try_advisory_xact_lock(1145262642, 'dcb.event'::regclass::oid::int)
          AND (SELECT e.id FROM dcb.event e WHERE e.position = ($1::bigint[])[1]) = ($2::uuid[])[1]
-        -- True. Also notifies the listeners, if there are any.
+        -- True. Also notifies the listeners, as dcb.append does.
         THEN pg_try_advisory_xact_lock(1145262644, 'dcb.event'::regclass::oid::int)
+          OR pg_notification_queue_usage() >= 0.5
           OR pg_notify(trim('"' FROM left('dcb.event', -6)), '') IS NOT NULL
         END AS is_it
 ), inserted_tags AS (

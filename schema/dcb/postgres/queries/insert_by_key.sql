@@ -29,8 +29,9 @@ WITH last AS MATERIALIZED (
                       ORDER BY t.key, t.position LIMIT 1)
                     END IS NOT NULL
                LIMIT 1) IS NULL
-        -- True. Also notifies the listeners, if there are any.
+        -- True. Also notifies the listeners, as dcb.append does.
         THEN pg_try_advisory_xact_lock(1145262644, 'dcb.event'::regclass::oid::int)
+          OR pg_notification_queue_usage() >= 0.5
           OR pg_notify(trim('"' FROM left('dcb.event', -6)), '') IS NOT NULL
         END AS is_it
 ), inserted_tags AS (

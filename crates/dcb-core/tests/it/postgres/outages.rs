@@ -108,6 +108,9 @@ async fn soon<T>(call: impl Future<Output = Result<T, Error>>) -> Error {
 /// Makes each kind of call with the one limit that it has, while all other limits are long.
 async fn assert_each_call_keeps_its_limit(log: &Config, store: &PostgresStore) {
     let (reads_end_soon, expected) = (log.read_timeout == LIMIT, cause_kinds());
+    // It has a short limit of its own.
+    let unhealthy = soon(store.health()).await;
+    assert!(expected.contains(&cause(&unhealthy).kind()), "{unhealthy}");
     if reads_end_soon {
         let all = Query::all();
         let reads = [
@@ -118,7 +121,6 @@ async fn assert_each_call_keeps_its_limit(log: &Config, store: &PostgresStore) {
             soon(store.exists(&Query::builder().tag("a").build().unwrap())).await,
             soon(store.tracked("a")).await,
             soon(store.project(&Projector::counter(all.clone()))).await,
-            soon(store.health()).await,
         ];
         for failed in &reads {
             assert!(expected.contains(&cause(failed).kind()), "{failed}");
@@ -301,7 +303,8 @@ async fn assert_calls_fail_at_once(store: &PostgresStore) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn calls_fail_at_once_during_an_outage_if_the_store_shall() {
-    let server = private_server(Durability::Relaxed, &[]).await;
+    // Durable, because the log must outlast the crash.
+    let server = private_server(Durability::Durable, &[]).await;
     let mut log = log_on(server.url()).fail_fast();
     (log.read_timeout, log.write_timeout) = (LONG, LIMIT);
     let store = connect(&log).await;

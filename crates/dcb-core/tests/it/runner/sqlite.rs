@@ -314,6 +314,34 @@ async fn read_model_in_memory_shares_a_connection() {
     store.close().await;
 }
 
+struct Panics;
+
+impl Handler for Panics {
+    fn handle(&mut self, _: &Transaction<'_>, _: &[SequencedEvent]) -> Result<(), HandlerError> {
+        panic!("a mistake in a handler")
+    }
+
+    fn reset(&mut self, _: &Transaction<'_>) -> Result<(), HandlerError> {
+        Ok(())
+    }
+}
+
+/// The connection is the caller's, and other parts of the program use it.
+#[tokio::test(flavor = "multi_thread")]
+async fn panic_of_a_handler_does_not_poison_the_callers_lock() {
+    let tables = Arc::new(Mutex::new(Connection::open_in_memory().unwrap()));
+    let store = SqliteStore::open(Config::memory()).await.unwrap();
+    append_pairs(&store, 1).await;
+    let model = SqliteReadModel::on_connection(Arc::clone(&tables), "seen", Panics).unwrap();
+    let mut runner = ProjectionRunner::new(store.clone(), tag("a"), model);
+    let ended = tokio::spawn(async move { runner.catch_up().await }).await;
+    assert!(ended.unwrap_err().is_panic());
+    let tables = tables.lock().expect("the lock is not poisoned");
+    assert!(tables.is_autocommit(), "the transaction was rolled back");
+    drop(tables);
+    store.close().await;
+}
+
 /// SQLite itself would treat this path as a database in memory.
 #[tokio::test(flavor = "multi_thread")]
 async fn path_named_memory_is_a_file() {

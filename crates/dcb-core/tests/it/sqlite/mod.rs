@@ -2,6 +2,7 @@
 
 mod crash;
 mod events;
+mod log_length;
 mod races;
 mod schema;
 mod suite;

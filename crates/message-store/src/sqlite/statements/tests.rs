@@ -1,4 +1,5 @@
 use rusqlite::{Connection, StatementStatus};
+use store_meter::Holder;
 
 use super::*;
 use crate::ExpectedVersion;
@@ -26,7 +27,7 @@ fn steps(total: usize, statement: &str) -> i32 {
         drop(rows);
         Ok(select.get_status(StatementStatus::VmStep))
     };
-    store.shared.read(cost).unwrap()
+    store.shared.read(Holder::Page, cost).unwrap()
 }
 
 #[test]

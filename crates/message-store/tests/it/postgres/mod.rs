@@ -13,6 +13,7 @@ mod hosts;
 mod installation;
 mod interface;
 mod namespaces;
+mod notifications;
 mod order;
 mod outages;
 mod plans;

@@ -6,6 +6,7 @@ mod crash;
 mod durability;
 mod events;
 mod file;
+mod log_length;
 mod memory;
 mod moved;
 mod namespaces;

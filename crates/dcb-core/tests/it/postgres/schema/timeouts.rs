@@ -252,6 +252,7 @@ async fn every_limit_may_have_its_greatest_value() {
     log.max_queued_bytes = usize::MAX;
     log.read_connections = u32::MAX;
     log.max_concurrent_projections = usize::MAX;
+    log.lane_cache_bytes = usize::MAX;
     assert_greatest(&log);
     let mut few = log.clone();
     few.read_connections = 1;

@@ -7,24 +7,11 @@ use dcb_core::{EventStore as _, Query, SubscribeOptions};
 use sqlx::postgres::PgListener;
 use tokio::time::timeout;
 
-use super::take;
+use super::{take, wait_for_a_listener};
 use crate::support::events::{tagged, whole_log};
 use crate::support::postgres::sql::{LogLock, Sql};
 use crate::support::postgres::{connect, log_on, server};
 use crate::support::wait::{wait_for_queued, wait_until};
-
-/// Waits until a session holds the lock that listeners take.
-async fn wait_for_a_listener(sql: &mut Sql, schema: &str) {
-    let held = format!(
-        "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND granted \
-            AND classid = 1145262644 AND objid = '{schema}.event'::regclass::oid"
-    );
-    let sql = tokio::sync::Mutex::new(sql);
-    wait_until("a store listens", async || {
-        sql.lock().await.number(&held).await > 0
-    })
-    .await;
-}
 
 /// The store polls so rarely that only notifications can deliver the events in time.
 #[tokio::test(flavor = "multi_thread")]

@@ -156,6 +156,7 @@ async fn every_limit_may_have_its_greatest_value() {
     log.read_connections = u32::MAX;
     log.keys_in_memory = usize::MAX;
     log.max_concurrent_projections = usize::MAX;
+    log.lane_cache_bytes = usize::MAX;
     assert_greatest(&*log);
     let store = connect(&log).await;
     store.append(tagged("a")).await.unwrap();
