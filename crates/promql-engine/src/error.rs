@@ -113,7 +113,8 @@ impl QueryError {
             | Self::TooLarge { .. }
             | Self::EndBeforeStart
             | Self::StepNotPositive
-            | Self::TooManySteps { .. } => "bad_data",
+            | Self::TooManySteps { .. }
+            | Self::Label(LabelError::Pattern { .. }) => "bad_data",
             Self::Timeout { .. } => "timeout",
             Self::Stopped => "canceled",
             _ => "execution",

@@ -17,7 +17,7 @@ pub struct QueryOptions {
     /// The maximum number of samples that a query reads and produces in total. It bounds the memory
     /// of the query. Default 50,000,000.
     pub max_samples: u64,
-    /// The maximum number of steps of a range. Default 11,000.
+    /// The maximum number of steps of a range, its start included. Default 11,001.
     pub max_steps: usize,
     /// The maximum duration of an evaluation. Default 2 minutes.
     pub timeout: Duration,
@@ -35,7 +35,7 @@ impl Default for QueryOptions {
             lookback: Duration::from_secs(5 * 60),
             subquery_step: Duration::from_secs(60),
             max_samples: 50_000_000,
-            max_steps: 11_000,
+            max_steps: 11_001,
             timeout: Duration::from_secs(120),
             threads: *CORES,
             proceed: Proceed::default(),

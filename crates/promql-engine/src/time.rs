@@ -2,12 +2,26 @@
 
 use std::time::Duration;
 
+/// The first and the last time that Prometheus knows, as its clients write them, and their ms.
+const BOUNDARIES: [(&str, i64); 2] = [
+    ("-292273086-05-16T16:47:06Z", -9_223_309_901_257_974_000),
+    (
+        "292277025-08-18T07:12:54.999999999Z",
+        9_223_309_901_257_974_999,
+    ),
+];
+
 /// Parses Unix seconds with an optional fraction, or RFC 3339, to ms. `None` if the text is
-/// neither, or if the ms don't fit into 64 bits.
+/// neither, or if the ms don't fit into 64 bits. Years have four digits, except those of the first and
+/// the last time that Prometheus knows.
 pub fn parse_time(text: &str) -> Option<i64> {
-    match text.parse::<f64>() {
-        Ok(seconds) => milliseconds(seconds),
-        Err(_) => Some(text.parse::<jiff::Timestamp>().ok()?.as_millisecond()),
+    if let Ok(seconds) = text.parse::<f64>() {
+        return milliseconds(seconds);
+    }
+    let boundary = BOUNDARIES.iter().find(|(boundary, _)| *boundary == text);
+    match boundary {
+        Some((_, time_ms)) => Some(*time_ms),
+        None => Some(text.parse::<jiff::Timestamp>().ok()?.as_millisecond()),
     }
 }
 

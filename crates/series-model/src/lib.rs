@@ -7,6 +7,7 @@ mod labels;
 mod labels_builder;
 mod matcher;
 mod pattern;
+mod re2;
 mod sample;
 
 pub use error::LabelError;
@@ -16,6 +17,7 @@ pub use labels::{Label, LabelIter, Labels, LabelsRef};
 pub use labels_builder::LabelsBuilder;
 pub use matcher::{Condition, MatchOp, Matcher};
 pub use pattern::Pattern;
+pub use re2::translate_re2;
 pub use sample::{STALE_MARKER, Sample, is_stale};
 
 /// The label that holds the metric name.

@@ -9,7 +9,7 @@ use regex_automata::{Anchored, Input};
 use regex_syntax::hir::literal::Extractor;
 use regex_syntax::hir::{Class, Hir, HirKind};
 
-use crate::LabelError;
+use crate::{LabelError, translate_re2};
 
 /// Maximum size of a dense DFA. Larger expressions use the lazy engine.
 const DENSE_BYTES: usize = 1 << 20;
@@ -38,7 +38,7 @@ enum Machine {
 }
 
 impl Pattern {
-    /// Compiles a pattern in which `.` matches any character.
+    /// Compiles a pattern of RE2 in which `.` matches any character.
     pub(crate) fn new(pattern: &str) -> Result<Self, LabelError> {
         let pattern_error = |reason: String| LabelError::Pattern {
             pattern: pattern.to_owned(),
@@ -46,9 +46,12 @@ impl Pattern {
         };
         let mut parser = regex_syntax::ParserBuilder::new()
             .dot_matches_new_line(true)
+            // For the ASCII `\B`. Values are text, so only whole characters match all the same.
+            .utf8(false)
             .build();
+        let translated = translate_re2(pattern).map_err(pattern_error)?;
         let hir = parser
-            .parse(pattern)
+            .parse(&translated)
             .map_err(|error| pattern_error(error.to_string()))?;
         if let Some(simple) = simple(&hir) {
             return Ok(Self(simple));

@@ -19,10 +19,11 @@ impl Evaluation<'_> {
     ) -> Result<Vec<Stepped>, QueryError> {
         self.relabelled(operand, steps, &replacement.target, |labels| {
             let source = value_of(labels, &replacement.source);
-            let captures = replacement.pattern.captures(source)?;
-            let mut value = String::new();
-            captures.expand(&replacement.replacement, &mut value);
-            Some(value)
+            let captures = replacement.pattern.captures(source.as_bytes())?;
+            let mut value = Vec::new();
+            captures.expand(replacement.replacement.as_bytes(), &mut value);
+            // The pattern covers the whole text, so its parts end between characters.
+            String::from_utf8(value).ok()
         })
     }
 

@@ -40,9 +40,12 @@ pub(super) fn quantile(window: &Window<'_>, quantile: f64) -> Option<f64> {
     Some(statistics::quantile(&mut window.values.to_vec(), quantile))
 }
 
-/// The median of the distances from the median.
+/// The median of the distances from the median. NaN if one of the values is.
 pub(super) fn median_deviation(window: &Window<'_>) -> Option<f64> {
     let mut values = window.values.to_vec();
+    if values.iter().any(|value| value.is_nan()) {
+        return Some(f64::NAN);
+    }
     let median = statistics::quantile(&mut values, 0.5);
     values
         .iter_mut()

@@ -1,7 +1,8 @@
 //! Function calls.
 
 use promql_parser::parser::{Call, Expr};
-use regex::Regex;
+use regex::bytes::Regex;
+use series_model::translate_re2;
 
 use super::lower::{matrix, scalar, string, unsupported, vector};
 use super::{OfQuery, Plan, Replacement, Scalar, Vector, info, selector};
@@ -130,13 +131,14 @@ fn factor(argument: &Expr, parameter: &'static str) -> Result<Scalar, QueryError
 fn label_replace(arguments: &Arguments<'_>) -> Result<Vector, QueryError> {
     let text = |index: usize| string(arguments.get(index)?);
     // As in Prometheus, the pattern is anchored, and a dot matches a line feed.
-    let pattern = Regex::new(&format!("^(?s:{})$", text(4)?)).map_err(|error| {
-        let reason = error.to_string();
-        QueryError::Parameter {
-            function: "label_replace",
-            parameter: "the pattern",
-            reason,
-        }
+    let translated = translate_re2(&text(4)?);
+    let pattern = translated.and_then(|pattern| {
+        Regex::new(&format!("^(?s:{pattern})$")).map_err(|error| error.to_string())
+    });
+    let pattern = pattern.map_err(|reason| QueryError::Parameter {
+        function: "label_replace",
+        parameter: "the pattern",
+        reason,
     })?;
     let replacement = Replacement {
         target: label_name("label_replace", text(1)?)?,

@@ -2,6 +2,7 @@
 
 use promql_parser::parser::{self, Expr};
 
+use super::patterns::Patterns;
 use super::{
     Matrix, Plan, Scalar, Vector, aggregate, binary, call, depth, durations, escapes, selector,
 };
@@ -33,8 +34,11 @@ pub(crate) fn tree(text: &str) -> Result<Expr, QueryError> {
     depth::check(text)?;
     durations::check(text)?;
     let text = escapes::decoded(text)?;
-    let tree = parser::parse(&text).map_err(|reason| QueryError::Syntax { reason })?;
+    let patterns = Patterns::of(&text);
+    let mut tree = parser::parse(&patterns.hidden_in(&text))
+        .map_err(|reason| QueryError::Syntax { reason })?;
     depth::check_levels(&tree)?;
+    patterns.restore(&mut tree);
     Ok(tree)
 }
 

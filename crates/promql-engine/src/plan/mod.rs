@@ -9,9 +9,10 @@ mod durations;
 mod escapes;
 mod info;
 mod lower;
+mod patterns;
 mod selector;
 
-use regex::Regex;
+use regex::bytes::Regex;
 
 pub(super) use lower::{lower, tree};
 pub(super) use selector::matchers_of;

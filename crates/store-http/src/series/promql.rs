@@ -20,8 +20,6 @@ use crate::error::ApiError;
 
 /// Maximum number of samples that a query may read and produce: about 160 MB.
 pub(super) const MAX_SAMPLES: u64 = 10_000_000;
-/// Maximum number of steps in a range: Prometheus' limit of points per series.
-const MAX_STEPS: usize = 11_000;
 /// Maximum and default time limit of an evaluation.
 pub(super) const TIMEOUT: Duration = Duration::from_secs(30);
 /// The parameters that both paths know.
@@ -125,7 +123,6 @@ fn options(parameters: &Parameters) -> Result<QueryOptions, ApiError> {
     let standard = QueryOptions::default();
     Ok(QueryOptions {
         max_samples: MAX_SAMPLES,
-        max_steps: MAX_STEPS,
         timeout: positive(parameters, "timeout")?.map_or(TIMEOUT, |timeout| timeout.min(TIMEOUT)),
         lookback: positive(parameters, "lookback_delta")?.unwrap_or(standard.lookback),
         ..standard

@@ -55,6 +55,29 @@ async fn time_is_unix_seconds_or_rfc_3339() {
     client.stop().await;
 }
 
+/// Clients of Prometheus send the first and the last time that it knows.
+#[tokio::test]
+async fn boundary_times_and_11_001_points_are_taken() {
+    const TIMES: &str = "start=-292273086-05-16T16:47:06Z&end=292277025-08-18T07:12:54.999999999Z";
+    let client = filled().await;
+    for list in ["series?match[]=up&", "labels?", "label/host/values?"] {
+        let answer = client.get(&format!("/api/v1/{list}{TIMES}")).await;
+        assert_eq!(
+            answer.ok()["data"].as_array().map(Vec::len),
+            Some(2),
+            "{list}"
+        );
+    }
+    for (end, status) in [
+        (1_700_011_000, StatusCode::OK),
+        (1_700_011_001, StatusCode::BAD_REQUEST),
+    ] {
+        let path = format!("/api/v1/query_range?query=1&start=1700000000&end={end}&step=1");
+        assert_eq!(client.get(&path).await.status, status, "{end}");
+    }
+    client.stop().await;
+}
+
 #[tokio::test]
 async fn form_and_url_parameters_are_equivalent() {
     let client = filled().await;

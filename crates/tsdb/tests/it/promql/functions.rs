@@ -26,6 +26,9 @@ fn over_time_functions_compute_values() {
     assert_eq!(query_at(&db, 240, "last_over_time(g[5m])"), ["g 4"]);
     assert_eq!(query_at(&db, 240, "first_over_time(g[5m])"), ["g 1"]);
     assert!(query_at(&db, 240, "sum_over_time(nothing[5m])").is_empty());
+    // A NaN leaves no median.
+    let db = load(60, &["n 1 NaN 3"]);
+    assert!(number(&db, 120, "mad_over_time(n[5m])").is_nan());
 }
 
 #[test]
@@ -130,6 +133,9 @@ fn elementwise_functions_compute_values() {
     assert!(number(&db, 0, "sqrt(v{a=\"n\"})").is_nan());
     assert_eq!(number(&db, 0, "log2(vector(8))"), 3.0);
     assert_eq!(number(&db, 0, "deg(vector(pi()))"), 180.0);
+    // The products with 180 and with pi would overflow.
+    assert_near(&db, 0, "deg(vector(1e306))", 5.729_577_951_308_232e307);
+    assert_near(&db, 0, "rad(vector(1e308))", 1.745_329_251_994_329_5e306);
     assert_near(&db, 0, "sin(rad(vector(90)))", 1.0);
 }
 

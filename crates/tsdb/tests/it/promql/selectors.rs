@@ -1,4 +1,4 @@
-use tsdb::promql::{Query, QueryOptions};
+use tsdb::promql::{Query, QueryOptions, format_query};
 use tsdb::{Db, DbOptions, Labels, Sample};
 
 use crate::support::promql::{load, number, over, query_at};
@@ -157,4 +157,32 @@ fn stats_count_the_samples_read_and_held() {
         .instant_with_stats(&db, 0, &options)
         .expect("the query is evaluated");
     assert_eq!(stats.samples_read, 0);
+}
+
+/// The parser's engine for regular expressions refused these patterns, or took them for others.
+#[test]
+fn patterns_are_those_of_re2() {
+    let db = load(60, &["up{job=\"a{b\"} 1", "up{job=\"é\"} 2"]);
+    for (pattern, found) in [
+        ("a{b", 1),
+        ("a{.*", 1),
+        ("\\\\Qa{\\\\Eb", 1),
+        ("a[[{]b", 1),
+        ("[[]x]|é", 1),
+        ("\\\\w", 0),
+        ("a[{&&]b", 1),
+    ] {
+        let query = format!("up{{job=~\"{pattern}\"}}");
+        assert_eq!(query_at(&db, 0, &query).len(), found, "{query}");
+        let query = format!("topk(scalar(vector(5)), up{{job!~\"{pattern}\"}})");
+        assert_eq!(query_at(&db, 0, &query).len(), 2 - found, "{query}");
+    }
+    let replaced = "label_replace(up{job=~\"a.*\"}, \"b\", \"$1\", \"job\", \"\\\\Qa{\\\\E(.)\")";
+    assert_eq!(query_at(&db, 0, replaced), ["up{b=\"b\",job=\"a{b\"} 1"]);
+    for wrong in ["a**", "\\\\1", "a{2,1}", "(?x)a"] {
+        let error = Query::parse(&format!("up{{job=~\"{wrong}\"}}")).expect_err(wrong);
+        assert_eq!(error.error_type(), "bad_data", "{error}");
+    }
+    let query = "up{job=~\"\\\\Qa{\\\\E\"}";
+    assert_eq!(format_query(query).expect("a query"), query);
 }
