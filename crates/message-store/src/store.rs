@@ -443,7 +443,8 @@ pub trait MessageStore: Send + Sync {
     }
 
     /// Deletes the messages of a stream before a position, exclusive, and returns their number. The
-    /// last message of a stream is always kept, because it holds the stream's version.
+    /// last message of a stream is always kept, because it holds the stream's version. A deletion of
+    /// many messages runs in several transactions, from the first message on.
     ///
     /// ```
     /// # use message_store::sqlite::{Config, SqliteStore};
@@ -462,8 +463,8 @@ pub trait MessageStore: Send + Sync {
     /// # Errors
     /// [`Fault::Unreachable`](crate::Fault), [`Fault::TimedOut`](crate::Fault) or
     /// [`Fault::Refused`](crate::Fault) if the database fails, and [`Fault::Closed`](crate::Fault)
-    /// after [`MessageStore::close`]: nothing was deleted. [`Error::OutcomeUnknown`] if the commit
-    /// failed partway.
+    /// after [`MessageStore::close`]. Of many messages, some may have been deleted.
+    /// [`Error::OutcomeUnknown`] if a commit failed partway.
     fn truncate_stream(
         &self,
         stream: &StreamName,

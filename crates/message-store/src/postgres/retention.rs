@@ -6,7 +6,7 @@
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use postgres_store::{Column, Element};
+use postgres_store::{Bound, Column, Element};
 
 use super::PostgresStore;
 use super::read::number;
@@ -15,6 +15,9 @@ use crate::{Category, Error, ListStreams, Position, StreamName};
 
 /// Streams per transaction.
 const STREAMS_PER_TRANSACTION: u64 = 500;
+/// Messages per transaction, as in SQLite. So a step ends within the time limit of a call, however long
+/// a stream is, and what the steps before it have deleted stays deleted.
+const MESSAGES_PER_TRANSACTION: i64 = 2_048;
 
 impl PostgresStore {
     pub(super) async fn truncate(
@@ -22,10 +25,29 @@ impl PostgresStore {
         stream: &StreamName,
         before: Position,
     ) -> Result<u64, Error> {
-        let statement = sqlx::query(self.shared.statements.truncate.clone())
-            .bind(stream.as_str())
-            .bind(number(before.get()));
-        self.readers()?.primary().execute(statement).await
+        let statement = || {
+            sqlx::query(self.shared.statements.truncate.clone())
+                .bind(stream.as_str())
+                .bind(number(before.get()))
+        };
+        self.delete_in_steps(statement).await
+    }
+
+    /// Runs a statement that deletes the number of messages in its last parameter at most, until it
+    /// has deleted all that it can.
+    async fn delete_in_steps(
+        &self,
+        statement: impl Fn() -> Bound<'static> + Send + Sync,
+    ) -> Result<u64, Error> {
+        let mut deleted = 0;
+        loop {
+            let step = statement().bind(MESSAGES_PER_TRANSACTION);
+            let gone = self.readers()?.primary().execute(step).await?;
+            deleted += gone;
+            if gone < MESSAGES_PER_TRANSACTION.unsigned_abs() {
+                return Ok(deleted);
+            }
+        }
     }
 
     pub(super) async fn expire(
@@ -57,10 +79,12 @@ impl PostgresStore {
     ) -> Result<u64, Error> {
         let mut column = Column::new(Element::Text);
         names.for_each(|name| column.push(name.as_bytes()));
-        let statement = sqlx::query(self.shared.statements.expire.clone())
-            .bind(&column)
-            .bind(Timestamp(before));
-        self.readers()?.primary().execute(statement).await
+        let statement = || {
+            sqlx::query(self.shared.statements.expire.clone())
+                .bind(&column)
+                .bind(Timestamp(before))
+        };
+        self.delete_in_steps(statement).await
     }
 }
 

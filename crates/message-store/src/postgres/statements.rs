@@ -253,22 +253,34 @@ const INFO: &str = "\
            (SELECT m.time FROM message_store.messages m ORDER BY m.global_position DESC LIMIT 1) \
       FROM (SELECT count(*) AS messages FROM message_store.messages m GROUP BY m.stream_name) s";
 
+/// Deletes the first messages of a stream, `$3` at most, that are before `$2` and not the last one.
 const TRUNCATE: &str = "\
-    DELETE FROM message_store.messages m WHERE m.stream_name = $1 \
-       AND m.position < least($2, (SELECT l.position FROM message_store.messages l \
-            WHERE l.stream_name = $1 ORDER BY l.position DESC LIMIT 1))";
+    DELETE FROM message_store.messages m WHERE m.global_position = ANY (ARRAY( \
+        SELECT d.global_position FROM message_store.messages d \
+         WHERE d.stream_name = $1 \
+           AND d.position < least($2, (SELECT l.position FROM message_store.messages l \
+                WHERE l.stream_name = $1 ORDER BY l.position DESC LIMIT 1)) \
+         ORDER BY d.position LIMIT $3))";
 
 /// Deletes from each stream of `$1` the messages before the first one that was written at `$2` or
-/// later.
+/// later, and `$3` messages at most. Looks at the first `$3` messages of a stream only, so a step costs
+/// no more for a long stream.
 const EXPIRE: &str = "\
-    DELETE FROM message_store.messages m \
-     USING (SELECT u.name, coalesce( \
-                (SELECT y.position FROM message_store.messages y \
-                  WHERE y.stream_name = u.name AND y.time >= $2 ORDER BY y.position LIMIT 1), \
+    DELETE FROM message_store.messages m WHERE m.global_position = ANY (ARRAY( \
+        SELECT d.global_position FROM unnest($1::text[]) u(name) \
+         CROSS JOIN LATERAL (SELECT f.position FROM message_store.messages f \
+                  WHERE f.stream_name = u.name ORDER BY f.position LIMIT 1) f \
+         CROSS JOIN LATERAL (SELECT least( \
                 (SELECT l.position FROM message_store.messages l \
-                  WHERE l.stream_name = u.name ORDER BY l.position DESC LIMIT 1)) AS kept \
-              FROM unnest($1::text[]) u(name) OFFSET 0) s \
-     WHERE m.stream_name = s.name AND m.position < s.kept";
+                  WHERE l.stream_name = u.name ORDER BY l.position DESC LIMIT 1), \
+                (SELECT y.position FROM message_store.messages y \
+                  WHERE y.stream_name = u.name AND y.position < f.position + $3 AND y.time >= $2 \
+                  ORDER BY y.position LIMIT 1), \
+                f.position + $3) AS kept OFFSET 0) s \
+         CROSS JOIN LATERAL (SELECT e.global_position FROM message_store.messages e \
+                  WHERE e.stream_name = u.name AND e.position < s.kept \
+                  ORDER BY e.position LIMIT $3) d \
+         LIMIT $3))";
 
 const SAVE_CHECKPOINT: &str = "\
     INSERT INTO message_store.checkpoint AS c (consumer, position, bookmark) \

@@ -336,10 +336,9 @@ async fn panic_of_a_handler_does_not_poison_the_callers_lock() {
     let mut runner = ProjectionRunner::new(store.clone(), tag("a"), model);
     let ended = tokio::spawn(async move { runner.catch_up().await }).await;
     assert!(ended.unwrap_err().is_panic());
+    store.close().await;
     let tables = tables.lock().expect("the lock is not poisoned");
     assert!(tables.is_autocommit(), "the transaction was rolled back");
-    drop(tables);
-    store.close().await;
 }
 
 /// SQLite itself would treat this path as a database in memory.

@@ -20,6 +20,7 @@ mod plans;
 mod pooled;
 mod replica;
 mod restored;
+mod retention;
 mod roles;
 mod runtimes;
 mod schema;
