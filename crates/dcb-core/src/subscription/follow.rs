@@ -5,6 +5,7 @@ use std::time::Duration;
 use async_stream::stream;
 use futures_core::Stream;
 
+use super::looks::Next;
 use super::{Backoff, EventBatch, Notifications, Progress, SubscribeOptions};
 use crate::{Bookmark, Error, EventStore, Events, Query, ReadOptions, SequencedEvent};
 
@@ -38,6 +39,7 @@ where
         let mut read_to = after;
         loop {
             appends.mark_seen();
+            let look = appends.looks().begin();
             let page = ReadOptions::new().after(read_to).limit(batch_size as u64);
             let page = match store.query(&query, page).await {
                 Ok(page) => page,
@@ -57,6 +59,7 @@ where
             progress.set_read_outage(None);
             backoff.reset();
             progress.observe_head(Bookmark::position_of(page.head));
+            appends.looks().found(look, page.head);
             let is_full = page.events.len() == batch_size;
             let before = std::mem::replace(&mut read_to, covered_through(&page, is_full));
             // A page without matches still yields a batch, so that checkpoints advance.
@@ -68,7 +71,7 @@ where
             // A full page may have been cut off by the limit: read on without a wait.
             if !is_full {
                 metrics.follower_waits();
-                waiting.wait(&mut appends).await;
+                waiting.wait(&mut appends, read_to).await;
             }
         }
     }
@@ -105,12 +108,38 @@ impl Waiting {
         self.pause = self.interval;
     }
 
-    async fn wait(&mut self, appends: &mut Notifications) {
-        let announced = appends.announced(self.pause).await;
+    async fn wait(&mut self, appends: &mut Notifications, read_to: Option<Bookmark>) {
+        let announced = appends.announced(self.pause).await
+            || self.pause == self.interval && self.rest(appends, read_to).await;
         self.pause = if announced {
             Self::SHORTEST
         } else {
             self.pause.saturating_mul(2).min(self.interval)
         };
+    }
+
+    /// Waits on while the look of another subscription shows that nothing is new. Returns whether an
+    /// append was announced.
+    async fn rest(&self, appends: &mut Notifications, read_to: Option<Bookmark>) -> bool {
+        // The subscription that looks may not be polled, so the others don't rely on it for long.
+        const PATIENCE: u32 = 16;
+        let mut awaited = 0;
+        loop {
+            let pause = match appends.looks().next(read_to, self.interval) {
+                Next::Look => return false,
+                Next::Await(_) if awaited == PATIENCE => return false,
+                Next::Await(pause) => {
+                    awaited += 1;
+                    pause
+                }
+                Next::Rest(pause) => {
+                    awaited = 0;
+                    pause
+                }
+            };
+            if appends.announced(pause).await {
+                return true;
+            }
+        }
     }
 }

@@ -3,6 +3,7 @@
 mod backoff;
 mod follow;
 mod followers;
+mod looks;
 mod options;
 mod progress;
 mod signal;

@@ -7,8 +7,10 @@ pub struct SubscribeOptions {
     /// The maximum number of events per read, which stay in memory until they are taken; at least 1.
     /// Default: 4,096.
     pub batch_size: usize,
-    /// The longest pause between reads without an announcement. It bounds the delay of an event if
-    /// the store announces nothing or an announcement is lost. Default: 200 ms.
+    /// The longest pause between looks at the end of the log without an announcement. It bounds the
+    /// delay of an event if the store announces nothing or an announcement is lost; a look that does not
+    /// end can triple it. The subscriptions of a store share their looks, so idle ones cost the server
+    /// the same, one or a thousand. Default: 200 ms.
     pub poll_interval: Duration,
 }
 

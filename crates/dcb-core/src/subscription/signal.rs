@@ -5,6 +5,7 @@ use tokio::sync::watch;
 use tokio::time::{sleep, timeout};
 
 use super::followers::{Follower, Followers};
+use super::looks::Looks;
 
 /// Wakes subscriptions that wait for new events. Implementations of stores keep one signal per log
 /// and call [`Notifier::notify`] after each commit.
@@ -16,6 +17,7 @@ pub struct Notifier {
     // A watch channel merges announcements that are not seen yet.
     sender: watch::Sender<()>,
     followers: Arc<Followers>,
+    looks: Arc<Looks>,
 }
 
 impl Notifier {
@@ -24,6 +26,7 @@ impl Notifier {
         Self {
             sender: watch::Sender::new(()),
             followers: Arc::default(),
+            looks: Arc::default(),
         }
     }
 
@@ -43,6 +46,7 @@ impl Notifier {
         Notifications {
             receiver: Some(self.sender.subscribe()),
             followers: Arc::clone(&self.followers),
+            looks: Arc::clone(&self.looks),
         }
     }
 }
@@ -59,6 +63,7 @@ pub struct Notifications {
     /// `None` if the store announces nothing.
     receiver: Option<watch::Receiver<()>>,
     followers: Arc<Followers>,
+    looks: Arc<Looks>,
 }
 
 impl Notifications {
@@ -67,12 +72,18 @@ impl Notifications {
         Self {
             receiver: None,
             followers: Arc::default(),
+            looks: Arc::default(),
         }
     }
 
     /// One more subscription of the store.
     pub(super) fn follower(&self) -> Follower {
         Follower::of(&self.followers)
+    }
+
+    /// The looks of all subscriptions of the store at the end of the log.
+    pub(super) fn looks(&self) -> &Looks {
+        &self.looks
     }
 
     /// Discards earlier announcements. Call it before reading the log. If it came after, it would

@@ -5,6 +5,7 @@ mod announced;
 mod delivery;
 mod dying;
 mod full_queue;
+mod idle;
 
 use std::time::Duration;
 
