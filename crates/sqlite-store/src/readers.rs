@@ -104,25 +104,34 @@ impl Readers {
         let asked = Timer::start();
         // `Lent` exists before a connection is opened: if that fails or panics, dropping it releases the
         // slot.
-        let mut lent = self.lend(holder)?;
-        let open = match lent.connection.take() {
-            Some(open) => open,
-            None => (self.open_another()?, self.meter.opened()),
-        };
+        let mut lent = self.lend(holder, self.max)?;
+        if lent.connection.is_none() {
+            match self.open_another() {
+                Ok(open) => lent.connection = Some(open),
+                // The process has too many files open, but a connection of another read comes back.
+                Err(Fault::Unreachable(_)) if self.count() > 1 => {
+                    drop(lent);
+                    lent = self.lend(holder, 0)?;
+                }
+                Err(failed) => return Err(failed.into()),
+            }
+        }
         let _read = self.meter.borrowed(asked);
-        read(&lent.connection.insert(open).0)
+        let (connection, _) = lent.connection.as_ref().ok_or(Fault::Closed)?;
+        read(connection)
     }
 
     /// Opens another connection to the file.
-    fn open_another(&self) -> Result<Connection, Fault> {
+    fn open_another(&self) -> Result<Open, Fault> {
         let opened = (self.open)();
         // Checked before the result: a file that is missing has been moved.
         self.file.check()?;
-        opened.map_err(|failed| fault(&failed))
+        let opened = opened.map_err(|failed| fault(&failed))?;
+        Ok((opened, self.meter.opened()))
     }
 
-    /// Takes an idle connection, or a slot for a new one.
-    fn lend(&self, holder: Holder) -> Result<Lent<'_>, Fault> {
+    /// Takes an idle connection, or a slot for a new one if fewer than `max` are open.
+    fn lend(&self, holder: Holder, max: usize) -> Result<Lent<'_>, Fault> {
         let begun = Instant::now();
         let deadline = deadline_after(begun, self.timeout);
         let mut state = self.state();
@@ -132,7 +141,7 @@ impl Readers {
             }
             // The connection that was used last has the warmest page cache.
             let idle = state.idle.pop();
-            if idle.is_some() || state.open < self.max {
+            if idle.is_some() || state.open < max {
                 state.open += usize::from(idle.is_none());
                 return Ok(self.lent(&mut state, holder, idle));
             }
@@ -207,5 +216,48 @@ impl Drop for Lent<'_> {
         } else {
             self.readers.returned.notify_one();
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicBool, Ordering};
+    use std::thread;
+
+    use rusqlite::{Error, ffi};
+
+    use super::*;
+    use crate::Location;
+
+    /// SQLite reports too many open files as a file that can't be opened.
+    #[test]
+    fn read_waits_for_another_one_if_no_more_files_can_be_opened() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.db");
+        std::fs::write(&path, []).unwrap();
+        let config = FileConfig::new(Location::File(path.clone()));
+        let file = OpenedFile::at(&path).unwrap();
+        let has_opened = AtomicBool::new(false);
+        let open = move || match has_opened.swap(true, Ordering::Relaxed) {
+            false => Connection::open(&path),
+            true => Err(Error::SqliteFailure(
+                ffi::Error::new(ffi::SQLITE_CANTOPEN),
+                None,
+            )),
+        };
+        let readers = Readers::new(&config, file, PoolMeter::default(), open);
+        let read = |_: &Connection| Ok::<_, Fault>(());
+        thread::scope(|scope| {
+            let second = readers.read(Holder::Page, |_| {
+                let second = scope.spawn(|| readers.read(Holder::Page, read));
+                // It has begun, and given back the slot for which it could open no connection.
+                while readers.state().begun < 2 || readers.count() > 1 {
+                    thread::yield_now();
+                }
+                Ok::<_, Fault>(second)
+            });
+            second.unwrap().join().unwrap().unwrap();
+        });
+        assert_eq!(readers.count(), 1);
     }
 }

@@ -22,6 +22,10 @@ pub struct Config {
     pub limits: Limits,
     /// Size of each connection's page cache in bytes. Default: 16 MiB.
     pub cache_bytes: usize,
+    /// The number of namespaces above which [`SqliteNamespaces`](super::SqliteNamespaces) closes those that no
+    /// caller holds. Default: 32. With the default `read_connections`, these have up to 608 files open; a
+    /// process may often have 1,024.
+    pub max_open_namespaces: usize,
 }
 
 impl Config {
@@ -30,6 +34,7 @@ impl Config {
             file: FileConfig::new(location),
             limits: Limits::default(),
             cache_bytes: 16 << 20,
+            max_open_namespaces: 32,
         }
     }
 

@@ -28,6 +28,7 @@ mod insert;
 mod list;
 mod namespaces;
 mod one_or_many;
+mod open_stores;
 mod opening;
 mod payload;
 mod place;

@@ -1,4 +1,3 @@
-use std::collections::HashMap;
 use std::fmt;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -14,17 +13,21 @@ use super::blocking::BlockingSqliteStore;
 use super::config::Config;
 use super::connection;
 use super::error::Failure;
+use super::open_stores::OpenStores;
 use super::statements;
 use super::store::{SqliteStore, run_blocking};
 use crate::text::invalid;
 use crate::time::{from_us, to_us};
-use crate::{Error, Metrics, Namespace, NamespaceName, Namespaces, Stats, json};
+use crate::{Error, Fault, Metrics, Namespace, NamespaceName, Namespaces, Stats, json};
 
 /// Namespaces as one file each in a folder, or all in memory. Cheap to clone.
 ///
 /// A file is named after its namespace. All bytes except lower-case ASCII letters and digits are
 /// percent-encoded, so no name leaves the folder, and two names never share a file on a file system
 /// that ignores case.
+///
+/// An open store has three files open, and two more for each read connection. A store that no caller holds
+/// stays open until [`Config::max_open_namespaces`] are open and another one is needed.
 #[derive(Clone)]
 pub struct SqliteNamespaces {
     shared: Arc<Shared>,
@@ -44,7 +47,7 @@ struct Shared {
     config: Config,
     /// Those of all namespaces, because their number has no limit.
     metrics: Metrics,
-    open: Mutex<HashMap<NamespaceName, SqliteStore>>,
+    open: Mutex<OpenStores>,
 }
 
 impl SqliteNamespaces {
@@ -54,7 +57,7 @@ impl SqliteNamespaces {
     /// exists until its store is closed.
     ///
     /// # Errors
-    /// [`Error::Io`] if the folder can't be created; [`Fault::Unreachable`](crate::Fault) if its path
+    /// [`Error::Io`] if the folder can't be created; [`Fault::Unreachable`] if its path
     /// is relative and the working directory does not exist.
     pub fn new(config: Config) -> Result<Self, Error> {
         let config = config.normalized()?;
@@ -73,11 +76,9 @@ impl SqliteNamespaces {
         })
     }
 
-    /// The sum of the counters of all open stores.
+    /// The sum of the counters of all open stores, and of those that were closed because they were idle.
     pub fn stats(&self) -> Stats {
-        let open = self.shared.lock();
-        let stores = open.values().map(|store| store.blocking().stats());
-        stores.fold(Stats::default(), Stats::and)
+        self.shared.lock().stats()
     }
 
     async fn run<T: Send + 'static>(
@@ -90,7 +91,7 @@ impl SqliteNamespaces {
 }
 
 impl Shared {
-    fn lock(&self) -> MutexGuard<'_, HashMap<NamespaceName, SqliteStore>> {
+    fn lock(&self) -> MutexGuard<'_, OpenStores> {
         // Poisoning can be ignored: each change of the map is a single insert or remove.
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -112,8 +113,11 @@ impl Shared {
         // Held throughout: two callers must not both find an in-memory namespace missing.
         let mut open = self.lock();
         match self.path(&namespace.name) {
-            Some(path) => create_file(&self.config, &path, &namespace)?,
-            None if find_open(&open, &namespace.name).is_some() => {
+            Some(path) => {
+                let create = || create_file(&self.config, &path, &namespace);
+                open.with_files(self.max_idle(), create)?;
+            }
+            None if open.get(&namespace.name).is_some() => {
                 return Err(exists(&namespace.name));
             }
             None => {
@@ -133,27 +137,38 @@ impl Shared {
         self.open_locked(&mut self.lock(), name)
     }
 
+    /// Room for one more.
+    fn max_idle(&self) -> usize {
+        self.config.max_open_namespaces.saturating_sub(1)
+    }
+
     /// Returns the open store of a namespace, or opens it and adds it to `open`.
     fn open_locked(
         &self,
-        open: &mut HashMap<NamespaceName, SqliteStore>,
+        open: &mut OpenStores,
         name: &NamespaceName,
     ) -> Result<SqliteStore, Error> {
-        if let Some(store) = find_open(open, name) {
+        if let Some(store) = open.get(name) {
             return Ok(store.clone());
         }
         // Checked first, because opening a store creates a missing file.
         let path = self.path(name).filter(|path| path.exists());
         let path = path.ok_or_else(|| not_found(name))?;
         let config = with_path(&self.config, path);
-        let store = BlockingSqliteStore::open_measured(config, self.metrics.clone())?;
+        let store = open.with_files(self.max_idle(), || {
+            let store = BlockingSqliteStore::open_measured(config.clone(), self.metrics.clone())?;
+            // Opens a connection for reads, so that later reads find one.
+            store.head()?;
+            Ok(store)
+        })?;
         let store = SqliteStore::from(store);
         open.insert(name.clone(), store.clone());
         Ok(store)
     }
 
     fn get(&self, name: &NamespaceName) -> Result<Namespace, Error> {
-        let found = match (find_open(&self.lock(), name), self.path(name)) {
+        let open = self.lock().get(name).cloned();
+        let found = match (open, self.path(name)) {
             (Some(store), _) => store.blocking().shared.read(Holder::Page, read_namespace)?,
             (None, Some(path)) if path.exists() => read_namespace(&self.reader(&path)?)?,
             (None, _) => None,
@@ -166,9 +181,9 @@ impl Shared {
             Location::File(folder) => self.list_folder(folder)?,
             Location::Memory => {
                 let open = self.lock();
-                let stores = open.values().filter(|store| !store.blocking().is_closed());
-                let stores =
-                    stores.map(|store| store.blocking().shared.read(Holder::Page, read_namespace));
+                let stores = open
+                    .iter()
+                    .map(|store| store.blocking().shared.read(Holder::Page, read_namespace));
                 stores
                     .filter_map(Result::transpose)
                     .collect::<Result<_, _>>()?
@@ -189,9 +204,16 @@ impl Shared {
             {
                 continue;
             }
-            let found = self.reader(&path);
-            let found = found.and_then(|connection| read_namespace(&connection));
-            if let Ok(Some(namespace)) = found
+            let read = || Ok(read_namespace(&self.reader(&path)?)?);
+            let found = self
+                .lock()
+                .with_files(self.config.max_open_namespaces, read);
+            if let Err(Error::Fault(Fault::Unreachable(_))) = &found
+                && path.is_file()
+            {
+                // It may be a namespace.
+                found?;
+            } else if let Ok(Some(namespace)) = found
                 && path
                     .file_name()
                     .is_some_and(|found| found == file_name(&namespace.name).as_str())
@@ -231,9 +253,7 @@ impl Shared {
     }
 
     fn close(&self) {
-        for (_, store) in self.lock().drain() {
-            store.blocking().close();
-        }
+        self.lock().close();
     }
 }
 
@@ -272,14 +292,6 @@ fn remove_file(path: &Path) -> Result<(), Error> {
         }
     }
     Ok(sync_folder(path)?)
-}
-
-/// The store of a namespace if it is open. A store that its user closed does not count.
-fn find_open<'o>(
-    open: &'o HashMap<NamespaceName, SqliteStore>,
-    name: &NamespaceName,
-) -> Option<&'o SqliteStore> {
-    open.get(name).filter(|store| !store.blocking().is_closed())
 }
 
 fn with_path(config: &Config, path: PathBuf) -> Config {

@@ -115,6 +115,7 @@ async fn every_limit_may_have_its_greatest_value() {
     config.max_queued_bytes = usize::MAX;
     config.read_connections = u32::MAX;
     config.cache_bytes = usize::MAX;
+    config.max_open_namespaces = usize::MAX;
     assert_greatest(&config);
     let store = SqliteStore::open(config).await.unwrap();
     let (blocking, stream) = (store.blocking(), stream_name("a-1"));

@@ -9,7 +9,7 @@ use message_store::{
 use tokio::task::JoinSet;
 
 use crate::namespaces;
-use crate::support::sqlite::{message, stream_name};
+use crate::support::sqlite::{message, start_worker_in, stream_name, worker_file};
 
 /// Some of these names differ only in punctuation or case. Others would escape from the folder if
 /// they were joined to its path without a check.
@@ -261,4 +261,77 @@ async fn stats_sum_all_open_stores() {
         write(&namespaces, name, count).await;
     }
     assert_eq!(namespaces.stats().messages_written, 5);
+}
+
+/// The tenants of the tests of open files.
+const TENANTS: u64 = 60;
+
+/// Creates and uses one tenant after the other, and then each again.
+async fn serve_tenants(folder: &Path, max_open: Option<usize>) -> SqliteNamespaces {
+    let mut config = Config::file(folder);
+    config.max_open_namespaces = max_open.unwrap_or(config.max_open_namespaces);
+    let namespaces = SqliteNamespaces::new(config).unwrap();
+    for round in 1..=2 {
+        for tenant in 0..TENANTS {
+            let name = format!("tenant {tenant}");
+            if round == 1 {
+                namespaces.create(&namespace(&name), None).await.unwrap();
+            }
+            write(&namespaces, &name, 1).await;
+            assert_eq!(count(&namespaces, &name).await, round, "{name}");
+        }
+    }
+    assert_eq!(names(&namespaces).await.len() as u64, TENANTS);
+    namespaces
+}
+
+/// An open store had its files open for ever, so the process soon had too many.
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn idle_namespaces_are_closed_and_their_counters_stay() {
+    let folder = tempfile::tempdir().unwrap();
+    let namespaces = serve_tenants(folder.path(), None).await;
+    let held = namespaces.open(&namespace("tenant 0")).await.unwrap();
+    for tenant in 1..TENANTS {
+        count(&namespaces, &format!("tenant {tenant}")).await;
+    }
+    let files = fs::read_dir("/proc/self/fd").unwrap().filter(|file| {
+        let target = file
+            .as_ref()
+            .ok()
+            .and_then(|file| fs::read_link(file.path()).ok());
+        target.is_some_and(|target| target.starts_with(folder.path()))
+    });
+    // Three of the writer and two of a reader, for each of 32 stores.
+    assert!(files.count() <= 32 * 5);
+    assert_eq!(namespaces.stats().messages_written, 2 * TENANTS);
+    held.head().await.expect("a store that is held stays open");
+}
+
+#[test]
+fn tenants_worker() {
+    let Some(folder) = worker_file() else { return };
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build();
+    runtime.unwrap().block_on(async {
+        for max_open in [None, Some(usize::MAX)] {
+            let folder = folder.join(format!("{max_open:?}"));
+            serve_tenants(&folder, max_open).await.close().await;
+        }
+    });
+}
+
+/// SQLite's error was transient, and came again as long as the process ran.
+#[cfg(unix)]
+#[test]
+fn limit_of_open_files_refuses_no_tenant() {
+    let folder = tempfile::tempdir().unwrap();
+    let limited = "ulimit -n 220 && exec \"$0\" \"$@\"";
+    let mut worker = start_worker_in(
+        &["sh", "-c", limited],
+        "sqlite::namespaces::tenants_worker",
+        folder.path(),
+    );
+    assert!(worker.wait().unwrap().success());
 }

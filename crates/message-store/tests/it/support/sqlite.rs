@@ -1,5 +1,6 @@
 //! Helpers of the tests of the SQLite store.
 
+use std::ffi::OsStr;
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
@@ -26,7 +27,15 @@ pub(crate) fn all(store: &BlockingSqliteStore) -> Vec<RecordedMessage> {
 /// Starts this program again to run one test on a file, with its output piped. The name of the test
 /// includes its modules.
 pub(crate) fn start_worker(test: &str, path: &Path) -> Child {
-    Command::new(std::env::current_exe().unwrap())
+    start_worker_in(&[], test, path)
+}
+
+/// Starts a worker through another program, which gets the worker's command after its own arguments.
+pub(crate) fn start_worker_in(program: &[&str], test: &str, path: &Path) -> Child {
+    let own = std::env::current_exe().unwrap();
+    let mut words = program.iter().map(OsStr::new).chain([own.as_os_str()]);
+    Command::new(words.next().unwrap())
+        .args(words)
         .args([test, "--exact", "--nocapture", "--test-threads=1"])
         .env(FILE, path)
         .stdout(Stdio::piped())
