@@ -179,7 +179,7 @@ mod tests {
             log.len() <= LOG_BYTES.unsigned_abs()
         }
 
-        /// What is told of a read that keeps the log.
+        /// What the log and the metrics say of a read that keeps the log.
         fn assert_told(&self, log: &Log, name: &str) {
             let name_in_log = format!("read=\"{name}\"");
             log.assert_one("a read keeps the write-ahead log", &["WARN", &name_in_log]);
@@ -218,7 +218,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn read_of_another_connection_is_told() {
+    async fn read_of_another_connection_is_named() {
         let fixture = Fixture::new().await;
         let log = Log::begin();
         let other = Connection::open(fixture.folder.path().join("a.db")).unwrap();

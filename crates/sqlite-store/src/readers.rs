@@ -250,7 +250,7 @@ mod tests {
         thread::scope(|scope| {
             let second = readers.read(Holder::Page, |_| {
                 let second = scope.spawn(|| readers.read(Holder::Page, read));
-                // It has begun, and given back the slot for which it could open no connection.
+                // It has begun, could open no connection, and has given its slot back.
                 while readers.state().begun < 2 || readers.count() > 1 {
                     thread::yield_now();
                 }

@@ -52,7 +52,7 @@ impl OpenStores {
     pub(super) fn stats(&self) -> Stats {
         let stores = self.stores.values();
         let stats = stores.map(|open| open.store.blocking().stats());
-        stats.fold(self.closed.clone(), Stats::and)
+        stats.fold(self.closed, Stats::and)
     }
 
     /// Opens something, with at most `max` stores open before. If the process has too many files open, all
@@ -83,7 +83,7 @@ impl OpenStores {
             let name = name.clone();
             if let Some(Open { store, .. }) = self.stores.remove(&name) {
                 store.blocking().close();
-                self.closed = std::mem::take(&mut self.closed).and(store.blocking().stats());
+                self.closed = self.closed.and(store.blocking().stats());
                 closed += 1;
             }
         }
