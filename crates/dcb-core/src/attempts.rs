@@ -4,6 +4,7 @@ use std::future::Future;
 use std::time::{Duration, Instant};
 
 use group_commit::deadline_after;
+use tokio::sync::oneshot::error::RecvError;
 use tokio::time::sleep;
 
 use crate::lane::{Answer, Outcome, pause};
@@ -120,6 +121,14 @@ impl Attempts {
             Some(answer) => self.in_time(store, async { Ok(answer.await) }).await?,
             None => Ok(Outcome::Committed(None)),
         };
+        self.concluded(outcome)
+    }
+
+    /// Counts the attempt with this outcome. `None` if it must be made again.
+    pub(crate) fn concluded(
+        &mut self,
+        outcome: Result<Outcome, RecvError>,
+    ) -> Result<Option<Decided>, Error> {
         match outcome {
             Ok(Outcome::Committed(appended)) => Ok(Some(self.decided(appended))),
             Ok(Outcome::Again(conflict)) => self.again(conflict).map(|()| None),

@@ -15,6 +15,9 @@
 //! | larger than 10,000 events or 8 MiB, and the events are kept | the whole boundary | an append |
 //! | of any size, and its state is kept | as if it were small | an append |
 //!
+//! `sqlite::BlockingSqliteStore::decide` costs the same. A
+//! [`CommandExecutor`](crate::CommandExecutor) calls a handler that reads for itself, each time.
+//!
 //! A decision folds the events that are kept each time, so the fold should be cheap.
 //!
 //! # Warm decisions

@@ -9,16 +9,16 @@ use crate::projection::{ProjectionPermit, Reads, events};
 use crate::{Bookmark, Decided, Error, EventStore, EventStream, Projection, SequencedEvent};
 
 /// A member of a lane before its turn.
-pub(super) struct Member<'d, P: Projection, S> {
-    projection: &'d P,
-    reads: &'d Reads,
-    store: &'d S,
-    state: P::State,
-    folded: Folded,
+pub(crate) struct Member<'d, P: Projection, S> {
+    pub(crate) projection: &'d P,
+    pub(crate) reads: &'d Reads,
+    pub(crate) store: &'d S,
+    pub(crate) state: P::State,
+    pub(crate) folded: Folded,
 }
 
-impl<'d, P: Projection, S: EventStore> Member<'d, P, S> {
-    pub(super) fn new(projection: &'d P, reads: &'d Reads, store: &'d S) -> Self {
+impl<'d, P: Projection, S> Member<'d, P, S> {
+    pub(crate) fn new(projection: &'d P, reads: &'d Reads, store: &'d S) -> Self {
         Self {
             projection,
             reads,
@@ -28,6 +28,38 @@ impl<'d, P: Projection, S: EventStore> Member<'d, P, S> {
         }
     }
 
+    /// Returns false, with an unusable state, if the projection can't start from the kept state.
+    pub(crate) fn fold(&mut self, unfolded: &Unfolded) -> Result<bool, Error> {
+        let kept = unfolded.base.as_ref();
+        let kept = kept.map(|kept| self.projection.kept(kept));
+        if unfolded.from_the_start {
+            let Some(start) = kept.unwrap_or_else(|| Some(self.projection.initial())) else {
+                self.folded = Folded::default();
+                return Ok(false);
+            };
+            self.state = start;
+        }
+        for event in &unfolded.events {
+            self.projection.apply(&mut self.state, event)?;
+        }
+        Ok(true)
+    }
+
+    /// Gives the lane the state of a read that found too many events to keep.
+    pub(crate) fn end_large_read(
+        &self,
+        turn: &Decider<'_>,
+        begun: Instant,
+        head: Option<Bookmark>,
+    ) {
+        match self.projection.keep(&self.state) {
+            Some(state) => turn.start_from(begun, state, head),
+            None => turn.read_alone(begun, head),
+        }
+    }
+}
+
+impl<P: Projection, S: EventStore> Member<'_, P, S> {
     /// Waits for the turn. Returns it with the state that everything decided before it leads to;
     /// `None` if the turn was lost.
     pub(super) async fn reach_turn<'s>(
@@ -100,10 +132,7 @@ impl<'d, P: Projection, S: EventStore> Member<'d, P, S> {
             read.push(event);
             if !Lanes::can_keep(read.len(), bytes) {
                 self.fold_rest(turn, &read, &mut events).await?;
-                match self.projection.keep(&self.state) {
-                    Some(state) => turn.start_from(begun, state, events.head()),
-                    None => turn.read_alone(begun, events.head()),
-                }
+                self.end_large_read(turn, begun, events.head());
                 return Ok(false);
             }
         }
@@ -131,23 +160,6 @@ impl<'d, P: Projection, S: EventStore> Member<'d, P, S> {
             }
         }
         Ok(())
-    }
-
-    /// Returns false, with an unusable state, if the projection can't start from the kept state.
-    fn fold(&mut self, unfolded: &Unfolded) -> Result<bool, Error> {
-        let kept = unfolded.base.as_ref();
-        let kept = kept.map(|kept| self.projection.kept(kept));
-        if unfolded.from_the_start {
-            let Some(start) = kept.unwrap_or_else(|| Some(self.projection.initial())) else {
-                self.folded = Folded::default();
-                return Ok(false);
-            };
-            self.state = start;
-        }
-        for event in &unfolded.events {
-            self.projection.apply(&mut self.state, event)?;
-        }
-        Ok(true)
     }
 
     /// Waits for a permit to project. A crowd must not be refused.

@@ -3,7 +3,8 @@ mod own;
 
 use std::time::Duration;
 
-use member::{Member, conclude};
+pub(crate) use member::Member;
+use member::conclude;
 pub use own::Nothing;
 use own::Own;
 use own::read_in_crowd;

@@ -4,6 +4,8 @@ use std::future::Future;
 use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::{Context, Waker};
+#[cfg(feature = "sqlite")]
+use std::thread;
 use std::time::Instant;
 
 use tokio::runtime::Handle;
@@ -42,6 +44,28 @@ where
         Ok(runtime) => drop(runtime.spawn(commits)),
         Err(_) => commits.await,
     }
+}
+
+/// [`drive`] for a thread, with a function that commits or checks an append. A thread of their own
+/// commits the groups that are collected meanwhile, so that this caller does not work for others.
+#[cfg(feature = "sqlite")]
+pub(crate) fn drive_blocking(
+    lane: &Arc<Lane>,
+    append: Append,
+    commit: impl Fn(Append) -> Result<Option<Appended>, Error> + Send + 'static,
+) {
+    let mut lane = Commits(Some(Arc::clone(lane)));
+    let Some(next) = lane.settle(commit(append)) else {
+        return;
+    };
+    let rest = move || {
+        let mut next = Some(next);
+        while let Some(append) = next {
+            next = lane.settle(commit(append));
+        }
+    };
+    // If there is no thread, dropping `lane` answers the members.
+    let _ = thread::Builder::new().name("dcb lane".into()).spawn(rest);
 }
 
 /// Polls once. Whoever polls again registers a waker.

@@ -41,6 +41,8 @@ mod state;
 
 use std::fmt;
 use std::future::poll_fn;
+#[cfg(feature = "sqlite")]
+use std::pin::Pin;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 #[cfg(feature = "sqlite")]
@@ -52,6 +54,8 @@ use std::time::{Duration, Instant};
 
 use cache::{Cache, Counts};
 pub(crate) use drive::drive;
+#[cfg(feature = "sqlite")]
+pub(crate) use drive::drive_blocking;
 pub(crate) use group::{Answer, Decision, Outcome};
 use known::Known;
 pub(crate) use known::{Folded, Unfolded};
@@ -62,6 +66,8 @@ pub(crate) use state::{Next, Start};
 use state::{Purpose, Settled, State};
 
 use store_meter::Share;
+#[cfg(feature = "sqlite")]
+use tokio::sync::oneshot::error::RecvError;
 
 use crate::{
     Append, Appended, Bookmark, Error, KeptState, Metrics, Query, Reads, SequencedEvent, Stats,
@@ -209,25 +215,6 @@ impl Lanes {
         Turn { seat, number }
     }
 
-    /// [`Lanes::turn`] for a thread. `None` if the deadline passes first.
-    #[cfg(feature = "sqlite")]
-    pub(crate) fn turn_blocking(&self, reads: &Reads, deadline: Instant) -> Option<Turn> {
-        let seat = self.enter(reads);
-        let waker = Waker::from(Arc::new(Unpark(thread::current())));
-        let mut cx = Context::from_waker(&waker);
-        loop {
-            if let Poll::Ready(number) = seat.poll_turn(Purpose::Alone, &mut cx) {
-                return Some(Turn { seat, number });
-            }
-            let left = deadline.saturating_duration_since(Instant::now());
-            if left.is_zero() {
-                return None;
-            }
-            thread::park_timeout(left.min(Self::TURN_LIMIT));
-            seat.lane.step(|state| state.line.overtake());
-        }
-    }
-
     /// Takes a place in the line of the boundary's lane.
     pub(crate) fn enter(&self, reads: &Reads) -> Seat {
         let (lane, ticket) = self.cache.enter(reads, || self.new_lane(reads));
@@ -256,6 +243,37 @@ impl Default for Lanes {
     fn default() -> Self {
         Self::new()
     }
+}
+
+/// Waits on this thread until `poll` is ready, which is called again after each wake and at least every
+/// [`Lanes::TURN_LIMIT`]. `None` once the deadline has passed.
+#[cfg(feature = "sqlite")]
+fn block_on<T>(
+    deadline: Option<Instant>,
+    mut poll: impl FnMut(&mut Context<'_>) -> Poll<T>,
+) -> Option<T> {
+    let waker = Waker::from(Arc::new(Unpark(thread::current())));
+    let mut cx = Context::from_waker(&waker);
+    loop {
+        if let Poll::Ready(done) = poll(&mut cx) {
+            return Some(done);
+        }
+        let left = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
+        if left.is_some_and(|left| left.is_zero()) {
+            return None;
+        }
+        thread::park_timeout(Lanes::TURN_LIMIT.min(left.unwrap_or(Lanes::TURN_LIMIT)));
+    }
+}
+
+/// What became of a decision, for a thread. `None` once the deadline has passed; an error if the commit
+/// was abandoned.
+#[cfg(feature = "sqlite")]
+pub(crate) fn wait_for_answer(
+    mut answer: Answer,
+    deadline: Option<Instant>,
+) -> Option<Result<Outcome, RecvError>> {
+    block_on(deadline, |cx| Pin::new(&mut answer).poll(cx))
 }
 
 #[cfg(feature = "sqlite")]
@@ -342,6 +360,19 @@ impl Seat {
     pub(crate) async fn turn(&self) -> Decider<'_> {
         let number = self.wait(Purpose::Decide).await;
         Decider { seat: self, number }
+    }
+
+    /// [`Seat::turn`] for a thread. `None` if the deadline passes first.
+    #[cfg(feature = "sqlite")]
+    pub(crate) fn turn_blocking(&self, deadline: Instant) -> Option<Decider<'_>> {
+        let number = block_on(Some(deadline), |cx| {
+            let turn = self.poll_turn(Purpose::Decide, cx);
+            if turn.is_pending() {
+                self.lane.step(|state| state.line.overtake());
+            }
+            turn
+        });
+        number.map(|number| Decider { seat: self, number })
     }
 
     async fn wait(&self, purpose: Purpose) -> u64 {

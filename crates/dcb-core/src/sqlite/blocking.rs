@@ -1,6 +1,8 @@
 //! The store without async: every call works on its caller's thread.
 
+use std::collections::VecDeque;
 use std::fmt;
+use std::iter;
 use std::ops::RangeBounds;
 use std::path::Path;
 use std::sync::Arc;
@@ -21,8 +23,8 @@ use crate::extent::Span;
 use crate::projection::LastEvents;
 use crate::{
     Append, AppendCondition, Appended, Bookmark, Error, Event, Events, Extent, Health, Metrics,
-    Position, Projected, Projection, Query, ReadOptions, RecordedCommand, SequencedEvent, Stats,
-    Tracking,
+    Position, Projected, Projection, Query, ReadOptions, Reads, RecordedCommand, SequencedEvent,
+    Stats, Tracking,
 };
 
 /// An event store in SQLite that needs no async runtime. Cheap to clone; clones share connections and
@@ -269,7 +271,27 @@ impl BlockingSqliteStore {
         projection.check()?;
         let _permit = self.log.projections.acquire()?;
         let reads = projection.reads();
-        let after = after.into();
+        let (events, head) = self.events(&reads, after.into())?;
+        let mut state = projection.initial();
+        for event in events {
+            projection.apply(&mut state, &event?)?;
+        }
+        let condition = AppendCondition::fail_if(reads.boundary()).after(head);
+        Ok(Projected { state, condition })
+    }
+
+    /// The events of all reads, in the order of the log and each once, and the head of their snapshot.
+    pub(super) fn events(
+        &self,
+        reads: &Reads,
+        after: Option<Bookmark>,
+    ) -> Result<
+        (
+            impl Iterator<Item = Result<SequencedEvent, Error>> + use<>,
+            Option<Bookmark>,
+        ),
+        Error,
+    > {
         let forward = match reads.forward(after) {
             Some((query, options)) => Some(self.query_stream(query, options)?),
             None => None,
@@ -280,19 +302,22 @@ impl BlockingSqliteStore {
             last.add(self.query(query, last.options())?);
         }
         let head = last.head();
-        let mut state = projection.initial();
-        for event in forward.into_iter().flatten() {
-            let event = event?;
-            for earlier in last.before(&event) {
-                projection.apply(&mut state, &earlier)?;
+        let mut forward = forward.into_iter().flatten();
+        let (mut last, mut ready) = (Some(last), VecDeque::new());
+        let events = iter::from_fn(move || {
+            while ready.is_empty() {
+                match forward.next() {
+                    Some(Ok(event)) => {
+                        ready.extend(last.iter_mut().flat_map(|last| last.before(&event)));
+                        ready.push_back(event);
+                    }
+                    Some(Err(failed)) => return Some(Err(failed)),
+                    None => ready.extend(last.take()?.rest()),
+                }
             }
-            projection.apply(&mut state, &event)?;
-        }
-        for event in last.rest() {
-            projection.apply(&mut state, &event)?;
-        }
-        let condition = AppendCondition::fail_if(reads.boundary()).after(head);
-        Ok(Projected { state, condition })
+            ready.pop_front().map(Ok)
+        });
+        Ok((events, head))
     }
 
     /// Writes a consistent copy of the log to a new file. Appends continue during the backup. When

@@ -6,8 +6,8 @@ use conformance_suite::effort;
 use dcb_conformance::CALLERS;
 use dcb_core::sqlite::{BlockingSqliteStore, Config};
 use dcb_core::{
-    AppendCondition, Bookmark, Decided, DecisionModel, Error, Event, EventStore as _, Position,
-    Problem, Projector, Query,
+    AppendCondition, Bookmark, Decided, DecisionModel, Error, Event, EventStore as _, Fault,
+    Position, Problem, Projector, Query,
 };
 
 use crate::support::events::{positions, tag, tagged, unless, whole_log};
@@ -133,6 +133,87 @@ async fn decisions_of_threads_agree_with_the_log() {
         one.close().await;
         other.close().await;
     }
+}
+
+#[test]
+fn warm_decision_of_a_thread_reads_nothing() {
+    let store = BlockingSqliteStore::open(Config::memory()).unwrap();
+    let kept = DecisionModel::new(Projector::counter(tag("a")).keep("count", 1));
+    let events = DecisionModel::new(Projector::counter(tag("a"))).max_attempts(1);
+    for model in [events, kept] {
+        store.clear().unwrap();
+        let decide = |event: Option<Event>| {
+            let mut seen = 0;
+            let decided = store.decide(&model, |count| {
+                seen = count;
+                Ok::<_, Error>(event.iter().cloned().collect::<Vec<_>>())
+            });
+            assert_eq!(decided.unwrap().attempts, 1);
+            seen
+        };
+        assert_eq!(decide(Some(tagged("a"))), 0);
+        let cold = store.stats().reads;
+        for count in 1..100 {
+            assert_eq!(decide(Some(tagged("a"))), count);
+        }
+        assert_eq!(store.stats().reads, cold);
+        store.append([tagged("a"), tagged("b")]).unwrap();
+        assert_eq!(decide(None), 101);
+        assert_eq!(decide(Some(tagged("a"))), 101);
+        assert_eq!(decide(None), 102);
+    }
+}
+
+/// A decision that is refused is as true as one that appends.
+#[test]
+fn refusal_of_a_thread_sees_what_was_appended_before_its_call() {
+    let store = BlockingSqliteStore::open(Config::memory()).unwrap();
+    let model = DecisionModel::new(Projector::counter(tag("a")));
+    for count in 0..5 {
+        let mut seen = 0;
+        let refused: Result<Decided, Error> = store.decide(&model, |count| {
+            seen = count;
+            Err::<Vec<Event>, _>(Fault::Closed.into())
+        });
+        assert!(matches!(refused, Err(Error::Fault(Fault::Closed))));
+        assert_eq!(seen, count);
+        store.append(tagged("a")).unwrap();
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn threads_and_tasks_decide_in_the_same_lane() {
+    let log = fresh_log().await;
+    let store = connect(&log).await;
+    let blocking = store.blocking().clone();
+    let threads = tokio::task::spawn_blocking(move || {
+        on_threads(8, |_| {
+            let model = DecisionModel::new(Projector::counter(tag("seat")));
+            for _ in 0..effort(20) {
+                let take = |taken: u64| Event::builder("Taken").tag("seat").json(&taken).build();
+                blocking.decide(&model, take).unwrap();
+            }
+        })
+    });
+    let mut tasks = tokio::task::JoinSet::new();
+    for _ in 0..8 {
+        let store = store.clone();
+        tasks.spawn(async move {
+            let model = DecisionModel::new(Projector::counter(tag("seat")));
+            for _ in 0..effort(20) {
+                let take = |taken: u64| Event::builder("Taken").tag("seat").json(&taken).build();
+                model.decide(&store, take).await.unwrap();
+            }
+        });
+    }
+    tasks.join_all().await;
+    threads.await.unwrap();
+    let log = whole_log(&store).await;
+    assert_eq!(log.len(), 16 * effort(20));
+    for (event, expected) in log.iter().zip(0_u64..) {
+        assert_eq!(event.json::<u64>().unwrap(), expected);
+    }
+    store.close().await;
 }
 
 #[test]
