@@ -4,7 +4,7 @@ use std::sync::atomic::Ordering;
 
 use axum::http::header;
 use axum::response::{IntoResponse as _, Response};
-use tsdb::wire::exposition::{CONTENT_TYPE, Exposition};
+use tsdb::wire::exposition::{CONTENT_TYPE, Escaping, Exposition};
 use tsdb::{Labels, LabelsBuilder, Metadata, MetricKind};
 
 use super::histogram::Counted;
@@ -140,7 +140,11 @@ fn text(descriptions: impl Iterator<Item = (String, Metadata)>, measured: Measur
     for (labels, value) in measured.values {
         exposition.value(labels, value);
     }
-    ([(header::CONTENT_TYPE, CONTENT_TYPE)], exposition.write()).into_response()
+    (
+        [(header::CONTENT_TYPE, CONTENT_TYPE)],
+        exposition.write(Escaping::default()),
+    )
+        .into_response()
 }
 
 /// Values with the labels of their series.

@@ -11,6 +11,7 @@ use axum::response::Response;
 use serde::Serialize;
 use serde::ser::Serializer;
 use tsdb::promql::{QueryError, parse_selector};
+use tsdb::wire::exposition::unescaped;
 use tsdb::{Db, Labels, Matcher};
 
 use super::engine::Engine;
@@ -58,12 +59,13 @@ pub(super) async fn labels(
     .await
 }
 
-/// `GET /api/v1/label/{name}/values`
+/// `GET /api/v1/label/{name}/values`. Grafana escapes a name such as `user.id`.
 pub(super) async fn values(
     State(engine): State<Arc<Engine>>,
     Path(name): Path<String>,
     parameters: Parameters,
 ) -> Result<Response, ApiError> {
+    let name = unescaped(&name).into_owned();
     list(&engine, &parameters, move |listing, db, turn| {
         let all = |db: &Db, matchers: &[Matcher]| db.label_values(&name, matchers);
         listing.collect(db, turn, all, |labels, values| {

@@ -5,7 +5,7 @@
 use std::convert::Infallible;
 
 use libfuzzer_sys::fuzz_target;
-use tsdb::wire::exposition::{federate, write};
+use tsdb::wire::exposition::{Escaping, federate, write};
 use tsdb::{Db, DbOptions};
 
 fuzz_target!(|body: &[u8]| {
@@ -21,5 +21,5 @@ fuzz_target!(|body: &[u8]| {
 fn text_of(db: &Db) -> String {
     let every = [Vec::new()];
     let Ok(lasts) = federate(db, &every, i64::MAX, i64::MAX, || Ok::<_, Infallible>(()));
-    lasts.write()
+    lasts.write(Escaping::AllowUtf8)
 }

@@ -2,7 +2,7 @@
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use axum::http::{StatusCode, header};
+use axum::http::{Method, StatusCode, header};
 use serde_json::json;
 
 use crate::support::Client;
@@ -29,6 +29,27 @@ async fn last_samples_are_prometheus_text() {
     let time = now_ms - 1000;
     let text = format!("load 2.5 {time}\nup{{job=\"a\"}} 1 {time}\n");
     assert_eq!(answer.text(), text);
+    let accepted = |accept: &'static str| {
+        let request = client.request(Method::GET, "/federate?match%5B%5D=%7B%22a.b%22%7D");
+        client.send(request.header(header::ACCEPT, accept), "")
+    };
+    let point = json!([{"metric": "a.b", "tags": {"c.d": "e"}, "timestamp": time, "value": 1}]);
+    client.post("/series/write", &point).await.ok();
+    for (accept, text, kind) in [
+        ("text/plain;version=0.0.4", "a_b{c_d=\"e\"}", "underscores"),
+        (
+            "text/plain;version=1.0.0;escaping=allow-utf-8",
+            "{\"a.b\",\"c.d\"=\"e\"}",
+            "allow-utf-8",
+        ),
+    ] {
+        let answer = accepted(accept).await;
+        assert_eq!(answer.text(), format!("{text} 1 {time}\n"));
+        let sent = answer.headers[header::CONTENT_TYPE].to_str().expect("text");
+        assert!(sent.ends_with(&format!("escaping={kind}")), "{sent}");
+    }
+    let values = client.get("/api/v1/label/U__c_2e_d/values").await.ok();
+    assert_eq!(values["data"], json!(["e"]));
     let none = client.get("/federate").await;
     assert_eq!((none.status, none.text().as_str()), (StatusCode::OK, ""));
     let wrong = client.get("/federate?match%5B%5D=rate(up%5B1m%5D)").await;

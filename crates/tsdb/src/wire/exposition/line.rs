@@ -7,11 +7,11 @@ pub(super) enum Line<'a> {
     /// An empty line or a comment.
     Nothing,
     Help {
-        metric: &'a str,
+        metric: Cow<'a, str>,
         help: String,
     },
     Type {
-        metric: &'a str,
+        metric: Cow<'a, str>,
         kind: MetricKind,
     },
     Sample(SampleLine<'a>),
@@ -38,7 +38,17 @@ impl<'a> Line<'a> {
 
 fn comment_line(text: &str) -> Result<Line<'_>, &'static str> {
     let (keyword, rest) = word(text);
-    let (metric, rest) = word(rest);
+    if !matches!(keyword, "HELP" | "TYPE") {
+        return Ok(Line::Nothing);
+    }
+    let (metric, rest) = match rest.starts_with('"') {
+        true => quoted(rest)?,
+        false => {
+            let (metric, rest) = word(rest);
+            (Cow::Borrowed(metric), rest)
+        }
+    };
+    let rest = rest.trim_start();
     match keyword {
         "HELP" if !metric.is_empty() => Ok(Line::Help {
             metric,

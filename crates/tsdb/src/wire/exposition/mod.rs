@@ -4,6 +4,7 @@
 //! format, and [`Exposition`] produces a text. A line without a timestamp gets the time that the
 //! caller passes. Indexes in [`Ingested`] count lines from zero.
 
+mod escaping;
 mod family;
 mod line;
 mod out;
@@ -13,6 +14,7 @@ use super::{Fault, Ingested};
 use crate::{Db, LabelsBuilder, Metadata, Sample};
 use line::Line;
 
+pub use escaping::{Escaping, unescaped};
 pub use out::{CONTENT_TYPE, Exposition, federate};
 
 /// Writes the samples and the metadata of a body. Lines that can't be read don't affect the others.
@@ -29,16 +31,16 @@ pub fn write(db: &Db, body: &[u8], now_ms: i64) -> Ingested {
                 let metadata = Metadata {
                     // HELP and TYPE are separate lines, so each keeps the value of the other.
                     help,
-                    ..db.metadata(metric).unwrap_or_default()
+                    ..db.metadata(&metric).unwrap_or_default()
                 };
-                describe(db, &mut points, number, metric, metadata);
+                describe(db, &mut points, number, &metric, metadata);
             }
             Ok(Line::Type { metric, kind }) => {
                 let metadata = Metadata {
                     kind,
-                    ..db.metadata(metric).unwrap_or_default()
+                    ..db.metadata(&metric).unwrap_or_default()
                 };
-                describe(db, &mut points, number, metric, metadata);
+                describe(db, &mut points, number, &metric, metadata);
             }
             Ok(Line::Sample(sample)) => {
                 builder.clear();

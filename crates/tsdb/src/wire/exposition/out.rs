@@ -1,6 +1,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
+use super::escaping::{Escaping, is_plain_label};
 use super::family::family_of;
 use crate::{Db, Labels, METRIC_NAME, Matcher, Metadata, MetricKind, Sample};
 
@@ -40,8 +41,8 @@ impl Exposition {
         self
     }
 
-    /// Returns the text.
-    pub fn write(mut self) -> String {
+    /// Returns the text, with names as the reader accepts them.
+    pub fn write(mut self, escaping: Escaping) -> String {
         let metadata = &self.metadata;
         let family = |labels: &Labels| {
             let find = |name: &str| metadata.get(name);
@@ -58,10 +59,11 @@ impl Exposition {
         for (labels, value, timestamp_ms) in &self.samples {
             let family = Some(family(labels));
             if family != last {
-                push_metadata(&mut out, family.as_deref().unwrap_or_default(), metadata);
+                let name = family.as_deref().unwrap_or_default();
+                push_metadata(&mut out, name, metadata, escaping);
                 last = family;
             }
-            push_sample(&mut out, labels, *value, *timestamp_ms);
+            push_sample(&mut out, labels, (*value, *timestamp_ms), escaping);
         }
         out
     }
@@ -122,10 +124,18 @@ pub fn federate<E>(
     Ok(exposition)
 }
 
-fn push_metadata(out: &mut String, metric: &str, all: &BTreeMap<String, Metadata>) {
-    let Some(metadata) = all.get(metric).filter(|_| is_plain(metric)) else {
+fn push_metadata(
+    out: &mut String,
+    metric: &str,
+    all: &BTreeMap<String, Metadata>,
+    escaping: Escaping,
+) {
+    let Some(metadata) = all.get(metric) else {
         return;
     };
+    let mut name = String::new();
+    push_name(&mut name, &escaping.escaped(metric, is_plain), is_plain);
+    let metric = name;
     // Writing to a String doesn't fail.
     if !metadata.help.is_empty() {
         let _ = write!(out, "# HELP {metric} ");
@@ -142,23 +152,34 @@ fn push_metadata(out: &mut String, metric: &str, all: &BTreeMap<String, Metadata
     let _ = writeln!(out, "# TYPE {metric} {kind}");
 }
 
-fn push_sample(out: &mut String, labels: &Labels, value: f64, timestamp_ms: Option<i64>) {
-    let metric = labels.metric();
-    let mut list = String::new();
-    if is_plain(metric) {
-        out.push_str(metric);
+/// Appends a name, in quotes unless it is plain.
+fn push_name(out: &mut String, name: &str, is_plain: fn(&str) -> bool) {
+    if is_plain(name) {
+        out.push_str(name);
     } else {
-        push_quoted(&mut list, metric);
+        push_quoted(out, name);
+    }
+}
+
+fn push_sample(
+    out: &mut String,
+    labels: &Labels,
+    (value, timestamp_ms): (f64, Option<i64>),
+    escaping: Escaping,
+) {
+    let metric = escaping.escaped(labels.metric(), is_plain);
+    let mut list = String::new();
+    if is_plain(&metric) {
+        out.push_str(&metric);
+    } else {
+        push_quoted(&mut list, &metric);
     }
     for label in labels.iter().filter(|label| label.name != METRIC_NAME) {
         if !list.is_empty() {
             list.push(',');
         }
-        if is_plain(label.name) && !label.name.contains(':') {
-            list.push_str(label.name);
-        } else {
-            push_quoted(&mut list, label.name);
-        }
+        let name = escaping.escaped(label.name, is_plain_label);
+        push_name(&mut list, &name, is_plain_label);
         list.push('=');
         push_quoted(&mut list, label.value);
     }
@@ -181,7 +202,7 @@ fn push_sample(out: &mut String, labels: &Labels, value: f64, timestamp_ms: Opti
 }
 
 /// Whether a name needs no quotes.
-fn is_plain(name: &str) -> bool {
+pub(super) fn is_plain(name: &str) -> bool {
     let first = |byte: u8| byte.is_ascii_alphabetic() || matches!(byte, b'_' | b':');
     name.bytes().next().is_some_and(first)
         && name

@@ -1,7 +1,7 @@
 use crate::support::wire::{contents, db, errors};
 use std::convert::Infallible;
 
-use tsdb::wire::exposition::{Exposition, federate, write};
+use tsdb::wire::exposition::{Escaping, Exposition, federate, unescaped, write};
 use tsdb::{Labels, Matcher, Metadata, MetricKind, STALE_MARKER, Sample};
 
 const NOW: i64 = 1_000;
@@ -38,7 +38,7 @@ fn buckets_stand_in_the_order_of_their_bounds() {
         }
         exposition.value(labels("size_count", &[("host", host)]), 1.0);
     }
-    let text = exposition.write();
+    let text = exposition.write(Escaping::AllowUtf8);
     let found: Vec<&str> = text.lines().filter(|line| !line.starts_with('#')).collect();
     let mut expected = Vec::new();
     for host in ["a", "b"] {
@@ -152,7 +152,7 @@ fn written_text_reads_back_equal() {
             out.sample(series.labels().clone(), sample);
         }
     }
-    let text = out.write();
+    let text = out.write(Escaping::AllowUtf8);
     let second = db();
     assert_eq!(errors(&write(&second, text.as_bytes(), 0)), [""; 0]);
     assert_eq!(contents(&second), contents(&first));
@@ -177,7 +177,7 @@ fn samples_are_grouped_after_their_metadata() {
         .value(labels("h_bucket", &[("le", "+Inf")]), 2.0)
         .sample(labels("g", &[("x", "1")]), Sample::new(7, f64::NAN));
     assert_eq!(
-        out.write(),
+        out.write(Escaping::AllowUtf8),
         "# TYPE g gauge\ng 1\ng{x=\"1\"} NaN 7\n\
          # TYPE h histogram\nh_bucket{le=\"+Inf\"} 2\nh_sum 1.5\n\
          {\"z.dotted\",\"a b\"=\"c\\\"d\"} +Inf\n",
@@ -202,7 +202,7 @@ fn federation_shows_last_sample_of_live_series() {
     }
     let text = |selectors: &[Vec<Matcher>]| {
         let Ok(lasts) = federate(&db, selectors, 300, 200, || Ok::<_, Infallible>(()));
-        lasts.write()
+        lasts.write(Escaping::AllowUtf8)
     };
     assert_eq!(text(&[Vec::new()]), "fresh 2 200\n");
     let fresh = || vec![Matcher::metric("fresh")];
@@ -211,5 +211,70 @@ fn federation_shows_last_sample_of_live_series() {
     assert_eq!(
         federate(&db, &[Vec::new()], 300, 200, || Err("stop")).err(),
         Some("stop")
+    );
+}
+
+/// A text with one quoted name was refused as a whole by readers before Prometheus 3.
+#[test]
+fn names_are_escaped_as_the_reader_accepts_them() {
+    let labels = Labels::new("cost.usage", [("user.id", "a.b"), ("é:x_y", "2")]).expect("labels");
+    for (accept, expected) in [
+        ("", "cost_usage{user_id=\"a.b\",__x_y=\"2\"} 1\n"),
+        (
+            "text/plain;version=1.0.0;escaping=allow-utf-8;q=0.5,*/*;q=0.1",
+            "{\"cost.usage\",\"user.id\"=\"a.b\",\"é:x_y\"=\"2\"} 1\n",
+        ),
+        (
+            "text/plain; escaping=dots",
+            "cost_dot_usage{user_dot_id=\"a.b\",____x__y=\"2\"} 1\n",
+        ),
+        (
+            "text/plain;version=0.0.4, text/plain;escaping=values",
+            "U__cost_2e_usage{U__user_2e_id=\"a.b\",U___e9__3a_x__y=\"2\"} 1\n",
+        ),
+        (
+            "text/plain;escaping=none",
+            "cost_usage{user_id=\"a.b\",__x_y=\"2\"} 1\n",
+        ),
+    ] {
+        let mut out = Exposition::new();
+        out.value(labels.clone(), 1.0);
+        assert_eq!(out.write(Escaping::accepted(accept)), expected, "{accept}");
+    }
+    for (escaped, name) in [
+        ("U__user_2e_id", "user.id"),
+        ("U__a__b", "a_b"),
+        ("U___e9_", "é"),
+        ("U__", ""),
+        ("U__user_2e", "U__user_2e"),
+        ("U__a_xy_", "U__a_xy_"),
+        ("U__a_d800_", "U__a_d800_"),
+        ("user_2e_id", "user_2e_id"),
+    ] {
+        assert_eq!(unescaped(escaped), name);
+    }
+}
+
+/// The metadata of a metric with a dot was left out.
+#[test]
+fn metadata_has_the_escaped_name() {
+    let mut out = Exposition::new();
+    let help = String::new();
+    let kind = MetricKind::Gauge;
+    out.describe("cost.usage", Metadata { kind, help });
+    out.value(
+        Labels::new("cost.usage", [("a", "b")]).expect("labels"),
+        1.0,
+    );
+    let quoted = out.clone().write(Escaping::AllowUtf8);
+    assert_eq!(
+        quoted,
+        "# TYPE \"cost.usage\" gauge\n{\"cost.usage\",a=\"b\"} 1\n"
+    );
+    let again = db();
+    assert_eq!(errors(&write(&again, quoted.as_bytes(), NOW)), [""; 0]);
+    assert_eq!(
+        out.write(Escaping::Underscores),
+        "# TYPE cost_usage gauge\ncost_usage{a=\"b\"} 1\n"
     );
 }
