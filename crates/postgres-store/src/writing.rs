@@ -6,7 +6,7 @@ use std::sync::Arc;
 use store_fault::Fault;
 use tokio::sync::{Mutex, MutexGuard};
 use tokio::task::JoinHandle;
-use tokio::time::{Instant, sleep};
+use tokio::time::{Instant, sleep, timeout_at};
 
 use crate::failure::fault;
 use crate::sign_of_life::EVERY;
@@ -67,10 +67,34 @@ impl<S: Writes> Writing<S> {
         deadline: Option<Instant>,
     ) -> Result<MutexGuard<'_, S>, E> {
         let mut session = self.session.lock().await;
+        self.open::<E>(&mut session, deadline).await?;
+        Ok(session)
+    }
+
+    /// The session, if no other call uses it any more before `give_up`. For a session that several
+    /// queues share.
+    pub async fn lock_before(&self, give_up: Instant) -> Option<MutexGuard<'_, S>> {
+        timeout_at(give_up, self.session.lock()).await.ok()
+    }
+
+    /// Whether no call uses the session.
+    pub fn is_free(&self) -> bool {
+        self.session.try_lock().is_ok()
+    }
+
+    /// Connects the session, before callers whose time ends at `deadline` have to give up.
+    ///
+    /// # Errors
+    /// The driver's. Nothing was sent.
+    pub async fn open<E: StoreError>(
+        &self,
+        session: &mut S,
+        deadline: Option<Instant>,
+    ) -> Result<(), E> {
         let connected = session.connection().connect_before(deadline).await;
         connected.map_err(|failed| fault(&failed))?;
         self.keep();
-        Ok(session)
+        Ok(())
     }
 
     /// Looks after the connection, unless that goes on in a runtime that still runs.

@@ -4,9 +4,7 @@ use std::sync::Arc;
 use std::time::SystemTime;
 
 use group_commit::Queue;
-use postgres_store::{
-    HEALTH_LIMIT, Listener, Routed, Schema, WriterConnection, Writing, close, in_task, to_its_end,
-};
+use postgres_store::{HEALTH_LIMIT, Listener, Routed, Schema, close, in_task, to_its_end};
 use tracing::instrument;
 
 use super::config::Config;
@@ -17,7 +15,7 @@ use super::json::FieldPath;
 use super::read::Readers;
 use super::replica::progress;
 use super::statements::{Statements, listeners_lock};
-use super::writer::{Session, Writer};
+use super::writer::{Sessions, Writer};
 use crate::{
     Bookmark, Category, CategoryInfo, CategoryRead, Error, ExpectedVersion, Fault, GlobalPosition,
     Health, ListStreams, Message, MessageStore, Metrics, Notifications, Notifier, Position,
@@ -30,6 +28,27 @@ pub struct PostgresStore {
     pub(super) shared: Arc<Shared>,
 }
 
+/// The connections of a store, or of the stores of all namespaces.
+#[derive(Clone)]
+pub(super) struct Connections {
+    pub(super) readers: Routed<Readers>,
+    pub(super) writing: Sessions,
+    /// For writes that wait for the lock of a category.
+    pub(super) waiting: Sessions,
+}
+
+impl Connections {
+    /// These readers, and this number of sessions for each kind of write.
+    pub(super) fn new(config: &Config, readers: Routed<Readers>, writers: usize) -> Self {
+        let settings = readers.server().writer(config.write_timeout);
+        Self {
+            writing: Sessions::new(writers, &settings),
+            waiting: Sessions::new(writers, &settings),
+            readers,
+        }
+    }
+}
+
 pub(super) struct Shared {
     pub(super) config: Config,
     pub(super) schema: Schema,
@@ -37,8 +56,8 @@ pub(super) struct Shared {
     /// The queue of writes that wait for the lock of a category.
     pub(super) lock_wait_queue: Queue<Writer>,
     pub(super) readers: Routed<Readers>,
-    /// Whether this store closes the readers. The stores of namespaces share theirs.
-    owns_readers: bool,
+    /// Whether this store closes its connections. The stores of namespaces share theirs.
+    owns_connections: bool,
     pub(super) statements: Arc<Statements>,
     pub(super) counters: Arc<Counters>,
     pub(super) notifier: Arc<Notifier>,
@@ -75,38 +94,43 @@ impl PostgresStore {
         install(&config, &schema).await?;
         let reads = metrics.reads();
         let readers = Routed::connect(&config, servers, progress(), reads, |each| each).await;
-        let store = Self::with_readers(config, schema, readers, true, metrics);
+        let connections = Connections::new(&config, readers, 1);
+        let store = Self::with_connections(config, schema, connections, true, metrics);
         // Fail here rather than on the first write.
         let writer = store.shared.queue.committer();
-        writer.session.connect::<Error>().await?;
+        writer.sessions.any().connect::<Error>().await?;
         Ok(store)
     }
 
-    /// The store of an installed schema, with its own or shared readers.
-    pub(super) fn with_readers(
+    /// The store of an installed schema, with its own or shared connections.
+    pub(super) fn with_connections(
         config: Config,
         schema: Schema,
-        readers: Routed<Readers>,
-        owns_readers: bool,
+        connections: Connections,
+        owns_connections: bool,
         metrics: Metrics,
     ) -> Self {
         let statements = Arc::new(Statements::new(&schema, config.transaction_pooling));
         let counters = Arc::new(Counters::new(metrics));
         let notifier = Arc::new(Notifier::default());
+        let Connections {
+            readers,
+            writing,
+            waiting,
+        } = connections;
         let server = readers.server();
-        let writing = server.writer(config.write_timeout);
-        let writer = |wait_for_locks| Writer {
+        let writer = |wait_for_locks, sessions| Writer {
             schema: schema.clone(),
             statements: Arc::clone(&statements),
             counters: Arc::clone(&counters),
             notifier: Arc::clone(&notifier),
             channel: config.notify.then(|| schema.name().to_owned()),
             wait_for_locks,
-            session: Writing::new(Session::new(WriterConnection::new(writing.clone()))),
+            sessions,
         };
         let shared = Shared {
-            queue: Queue::new(writer(false), config.queue_limits()),
-            lock_wait_queue: Queue::new(writer(true), config.queue_limits()),
+            queue: Queue::new(writer(false, writing), config.queue_limits()),
+            lock_wait_queue: Queue::new(writer(true, waiting), config.queue_limits()),
             listener: Listener::new(server, schema.name(), Some(listeners_lock()), {
                 let notifier = Arc::clone(&notifier);
                 move || notifier.notify()
@@ -114,7 +138,7 @@ impl PostgresStore {
             config,
             schema,
             readers,
-            owns_readers,
+            owns_connections,
             statements,
             counters,
             notifier,
@@ -139,7 +163,7 @@ impl PostgresStore {
     async fn check_health(&self) -> Result<Health, Error> {
         self.read_head().await?;
         let writer = self.shared.queue.committer();
-        let server = writer.session.health::<Error>().await?;
+        let server = writer.sessions.any().health::<Error>().await?;
         Ok(Health {
             listener: self.listener_report(),
             ..Health::new(
@@ -159,13 +183,15 @@ impl PostgresStore {
         })
     }
 
-    /// Closes the store except its readers, which other stores may use.
-    pub(super) async fn close_except_readers(&self) {
+    /// Closes the store except its connections, which other stores may use.
+    pub(super) async fn close_except_connections(&self) {
         let shared = &self.shared;
         // In this order, because requests move from the first queue to the second.
         for queue in [&shared.queue, &shared.lock_wait_queue] {
             queue.close().await;
-            queue.committer().session.close().await;
+            if shared.owns_connections {
+                queue.committer().sessions.close().await;
+            }
         }
         shared.listener.stop();
     }
@@ -340,8 +366,8 @@ impl MessageStore for PostgresStore {
     async fn close(&self) {
         let store = self.clone();
         close(async move {
-            store.close_except_readers().await;
-            if store.shared.owns_readers {
+            store.close_except_connections().await;
+            if store.shared.owns_connections {
                 store.shared.readers.close().await;
             }
         })

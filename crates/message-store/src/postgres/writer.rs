@@ -33,7 +33,37 @@ pub(super) struct Writer {
     /// Whether a batch waits for the locks of categories. If not, the server refuses requests whose
     /// category is locked.
     pub(super) wait_for_locks: bool,
-    pub(super) session: Writing<Session>,
+    pub(super) sessions: Sessions,
+}
+
+/// The sessions of a writer. The writers of all namespaces share theirs, so a tenant has no connection
+/// of its own.
+#[derive(Clone)]
+pub(super) struct Sessions(Arc<[Writing<Session>]>);
+
+impl Sessions {
+    /// This number of sessions, at least one. Each connects on first use.
+    pub(super) fn new(number: usize, settings: &postgres_store::Session) -> Self {
+        let session = || Writing::new(Session::new(WriterConnection::new(settings.clone())));
+        Self((0..number.max(1)).map(|_| session()).collect())
+    }
+
+    /// A session that no writer uses, or else the first one.
+    pub(super) fn any(&self) -> &Writing<Session> {
+        self.choose(0)
+    }
+
+    /// A session that no writer uses, or else one of those that are in use, by a number of the caller's.
+    fn choose(&self, number: usize) -> &Writing<Session> {
+        let free = self.0.iter().find(|session| session.is_free());
+        free.unwrap_or(&self.0[number % self.0.len()])
+    }
+
+    pub(super) async fn close(&self) {
+        for session in self.0.iter() {
+            session.close().await;
+        }
+    }
 }
 
 pub(super) struct Session {
@@ -42,7 +72,7 @@ pub(super) struct Session {
 }
 
 impl Session {
-    pub(super) fn new(connection: WriterConnection) -> Self {
+    fn new(connection: WriterConnection) -> Self {
         Self {
             connection,
             batch: Batch::default(),
@@ -271,9 +301,18 @@ impl Commit for Writer {
 
     async fn commit(&self, batch: &mut [Request]) -> Result<Vec<Verdict>, CommitError<Error>> {
         let last = batch.iter().map(|request| request.deadline).max();
-        let connected = self.session.connected(last).await;
+        let sends = batch.iter().map(|request| request.send_before).min();
+        let sends = sends.expect("a batch has a request");
+        let lock = batch[0].locks.first().copied().unwrap_or_default();
+        let writing = self.sessions.choose(lock.unsigned_abs() as usize);
+        // The writers of other namespaces may use it for longer than a caller has time.
+        let Some(mut session) = writing.lock_before(sends).await else {
+            return Err(CommitError::Late);
+        };
+        let connected = writing.open(&mut session, last).await;
         // Nothing has been sent yet, so a failure here has no effect.
-        let session = &mut *connected.map_err(CommitError::Failed)?;
+        connected.map_err(CommitError::Failed)?;
+        let session = &mut *session;
         match batch.iter().any(Request::is_late) {
             true => Err(CommitError::Late),
             false => self.commit_connected(session, batch).await,

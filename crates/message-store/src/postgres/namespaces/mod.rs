@@ -13,9 +13,8 @@ use tokio::sync::Mutex;
 use self::table::{INTERFACE, SELECT, drop_namespace, insert, namespace, not_found, schema_exists};
 use super::config::Config;
 use super::error::error;
-use super::read::Readers;
 use super::replica::progress;
-use super::store::PostgresStore;
+use super::store::{Connections, PostgresStore};
 use super::{adoption, schema};
 use crate::text::invalid;
 use crate::{Error, MessageStore, Metrics, Namespace, NamespaceName, Namespaces, Stats, json};
@@ -26,8 +25,8 @@ use crate::{Error, MessageStore, Metrics, Namespace, NamespaceName, Namespaces, 
 /// interface in its schema, and its own locks. Clients of Message DB use only the schema
 /// `message_store`.
 ///
-/// The stores share read connections. Each store opens a connection for writes with its first
-/// write.
+/// The stores share their connections for reads, and four for writes and four for writes that wait for
+/// the lock of a category. A store that has subscriptions has one more, which listens.
 pub struct PostgresNamespaces {
     shared: Arc<Shared>,
 }
@@ -36,10 +35,13 @@ pub struct PostgresNamespaces {
 /// that is not polled must keep neither.
 struct Shared {
     config: Config,
-    readers: Routed<Readers>,
+    connections: Connections,
     metrics: Metrics,
     open: Mutex<HashMap<NamespaceName, Open>>,
 }
+
+/// Sessions for each kind of write, for all namespaces.
+const WRITERS: usize = 4;
 
 /// An open store of a namespace.
 struct Open {
@@ -81,8 +83,8 @@ impl Shared {
         let reads = metrics.reads();
         let readers = Routed::connect(&config, servers, progress(), reads, |each| each).await;
         Ok(Self {
+            connections: Connections::new(&config, readers, WRITERS),
             config,
-            readers,
             metrics,
             open: Mutex::default(),
         })
@@ -90,7 +92,7 @@ impl Shared {
 
     async fn rows(&self, sql: &str) -> Result<Vec<PgRow>, Error> {
         let statement = || sqlx::query(AssertSqlSafe(sql.to_owned()));
-        let readers = &self.readers;
+        let readers = &self.connections.readers;
         readers.on_primary(|readers| readers.rows(statement)).await
     }
 
@@ -102,7 +104,7 @@ impl Shared {
     async fn find(&self, name: &NamespaceName) -> Result<(Schema, Namespace), Error> {
         let sql = format!("{SELECT} WHERE name = $1");
         let statement = || sqlx::query(AssertSqlSafe(sql.clone())).bind(name.as_str());
-        let readers = &self.readers;
+        let readers = &self.connections.readers;
         let rows = readers
             .on_primary(|readers| readers.rows(statement))
             .await?;
@@ -210,7 +212,7 @@ impl Shared {
                 open.insert(name.clone(), same);
                 return Ok(store);
             }
-            Some(stale) => stale.store.close_except_readers().await,
+            Some(stale) => stale.store.close_except_connections().await,
             None => {}
         }
         let (schema, Namespace { created_at, .. }) = found.ok_or_else(|| not_found(name))?;
@@ -237,8 +239,8 @@ impl Shared {
         if config.adopt_message_db {
             adoption::end(&mut connection, &schema, config.write_timeout).await?;
         }
-        let (readers, metrics) = (self.readers.clone(), self.metrics.clone());
-        let store = PostgresStore::with_readers(config, schema, readers, false, metrics);
+        let (connections, metrics) = (self.connections.clone(), self.metrics.clone());
+        let store = PostgresStore::with_connections(config, schema, connections, false, metrics);
         let same = store.clone();
         open.insert(name.clone(), Open { store, created_at });
         Ok(same)
@@ -254,7 +256,7 @@ impl Shared {
     async fn delete(&self, name: &NamespaceName) -> Result<u64, Error> {
         let mut open = self.open.lock().await;
         if let Some(open) = open.remove(name) {
-            open.store.close_except_readers().await;
+            open.store.close_except_connections().await;
         }
         let (schema, _) = self.find(name).await?;
         let mut connection = self.config.administrator::<Error>().await?;
@@ -272,8 +274,15 @@ impl Shared {
 
     async fn close(&self) {
         for (_, open) in self.open.lock().await.drain() {
-            open.store.close_except_readers().await;
+            open.store.close_except_connections().await;
         }
-        self.readers.close().await;
+        let Connections {
+            readers,
+            writing,
+            waiting,
+        } = &self.connections;
+        writing.close().await;
+        waiting.close().await;
+        readers.close().await;
     }
 }

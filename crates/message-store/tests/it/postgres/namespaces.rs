@@ -305,3 +305,42 @@ async fn interface_namespace_takes_messages_of_the_interface() {
     namespaces.close().await;
     store.close().await;
 }
+
+/// A tenant has no connection of its own for writes.
+#[tokio::test(flavor = "multi_thread")]
+async fn writes_of_all_namespaces_share_a_few_connections() {
+    let database = fresh_database().await;
+    let namespaces = PostgresNamespaces::connect(Config::new(database.url()));
+    let namespaces = namespaces.await.unwrap();
+    let mut writing = Vec::new();
+    let tenants = effort(30);
+    for tenant in 0..tenants {
+        let name = namespace(&format!("tenant-{tenant}"));
+        namespaces.create(&name, None).await.unwrap();
+        let store = namespaces.open(&name).await.unwrap();
+        writing.push(tokio::spawn(async move {
+            for number in 0..5 {
+                write(&store, "a-1", number).await;
+            }
+            store
+        }));
+    }
+    let mut stores = Vec::new();
+    for store in writing {
+        stores.push(store.await.unwrap());
+    }
+    let mut sql = Sql::connect(database.url()).await;
+    let count = "SELECT count(*) FROM pg_stat_activity \
+                  WHERE datname = current_database() AND query LIKE '%.write_batch(%' \
+                    AND pid <> pg_backend_pid()";
+    let connections = sql.number(count).await;
+    assert!((1..=8).contains(&connections), "{connections} connections");
+    for store in &stores {
+        assert_eq!(whole_category(store, "").await.len(), 5);
+    }
+    // A closed store leaves the connections to the others.
+    stores[0].close().await;
+    write(&stores[1], "a-1", 5).await;
+    namespaces.close().await;
+    sql.close().await;
+}
