@@ -67,9 +67,10 @@ impl SchemaCommand {
 async fn install(url: &str, adopt_message_db: bool) -> Result<String, Box<dyn Error>> {
     let mut config = messages_config(url);
     config.adopt_message_db = adopt_message_db;
-    events::install_schema(&events_config(url)).await?;
+    // The messages first: a Message DB may be refused, and then nothing is installed.
     let installed = PostgresNamespaces::install_schemas(config).await;
     installed.map_err(|failed| format!("{failed}{}", advice(&failed)))?;
+    events::install_schema(&events_config(url)).await?;
     Ok("the schemas of events and messages are installed\n".to_owned())
 }
 

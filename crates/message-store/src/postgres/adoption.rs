@@ -1,6 +1,7 @@
 //! Takes over a schema that Message DB installed, and keeps its messages.
 //!
-//! One transaction locks the table, replaces each function under its name, and changes the table
+//! What people have built on the table may stand against it, and is refused by name. Then one
+//! transaction locks the table, replaces each function under its name, and changes the table
 //! without rewriting a message. Then the schema is compared with a fresh installation, like any
 //! other. If anything fails, nothing has changed.
 //!
@@ -17,7 +18,8 @@ use sqlx::postgres::PgConnection;
 use sqlx::{AssertSqlSafe, Connection as _};
 use tokio::time::{Instant, sleep};
 
-use super::design::files;
+use super::adoption_obstacles::obstacles;
+use super::design::{all_files, files};
 use super::error::error;
 use super::execute::execute;
 use crate::{Error, Fault};
@@ -29,7 +31,7 @@ macro_rules! adoption {
 }
 
 /// The columns of Message DB's table. Their order differs between its versions.
-const COLUMNS: [(&str, &str); 8] = [
+pub(super) const COLUMNS: [(&str, &str); 8] = [
     ("data", "jsonb"),
     ("global_position", "bigint"),
     ("id", "uuid"),
@@ -38,6 +40,22 @@ const COLUMNS: [(&str, &str); 8] = [
     ("stream_name", "text"),
     ("time", "timestamp without time zone"),
     ("type", "text"),
+];
+
+/// The functions of Message DB, which the adoption replaces.
+const THEIRS: [&str; 12] = [
+    "acquire_lock",
+    "cardinal_id",
+    "category",
+    "get_category_messages",
+    "get_last_stream_message",
+    "get_stream_messages",
+    "hash_64",
+    "id",
+    "is_category",
+    "message_store_version",
+    "stream_version",
+    "write_message",
 ];
 
 const OWNER: &str = "an adoption needs a role that owns the objects of Message DB";
@@ -74,7 +92,7 @@ pub(super) async fn adopt(
     if !is_foreign(transaction, schema).await? {
         return Ok(());
     }
-    check_columns(transaction, schema).await?;
+    check_obstacles(transaction, schema).await?;
     tracing::info!(
         schema = schema.name(),
         "adopting Message DB's tables; builds the indexes messages_stream and messages_category"
@@ -140,25 +158,27 @@ pub(super) fn timed_out(failed: Error, limit: Duration) -> Error {
     }
 }
 
-/// Checks that the table is Message DB's, before anything is changed.
-async fn check_columns(transaction: &mut PgConnection, schema: &Schema) -> Result<(), Error> {
-    const ACTUAL: &str = "SELECT a.attname::text, format_type(a.atttypid, a.atttypmod) \
-          FROM pg_catalog.pg_attribute a \
-          JOIN pg_catalog.pg_class c ON c.oid = a.attrelid \
-          JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace \
-         WHERE n.nspname = $1 AND c.relname = 'messages' AND a.attnum > 0 AND NOT a.attisdropped";
-    let actual: Vec<(String, String)> = sqlx::query_as(ACTUAL)
-        .persistent(false)
-        .bind(schema.name())
-        .fetch_all(transaction)
-        .await
-        .map_err(|failed| error(&failed))?;
-    let has = |(name, is): &(&str, &str)| actual.iter().any(|(a, b)| a == name && b == is);
-    let missing = COLUMNS.iter().filter(|column| !has(column));
-    refuse(
-        schema,
-        missing.map(|(name, is)| format!("column messages.{name} is not Message DB's {is}")),
-    )
+/// Checks that nothing stands against the adoption, before anything is changed.
+async fn check_obstacles(transaction: &mut PgConnection, schema: &Schema) -> Result<(), Error> {
+    let functions = names("FUNCTION", all_files());
+    let functions: Vec<String> = functions
+        .filter(|name| !THEIRS.contains(&name.as_str()))
+        .collect();
+    let views: Vec<String> = names("VIEW", all_files()).collect();
+    let found = obstacles(transaction, schema, &functions, &views).await?;
+    refuse(schema, found.into_iter())
+}
+
+/// The names of the objects of this kind that the files create.
+fn names(
+    kind: &'static str,
+    files: impl Iterator<Item = &'static str>,
+) -> impl Iterator<Item = String> {
+    files.filter_map(move |file| {
+        let (_, rest) = file.split_once(&format!("{kind} message_store."))?;
+        let name = rest.split(|char: char| !char.is_ascii_alphanumeric() && char != '_');
+        name.into_iter().next().map(str::to_owned)
+    })
 }
 
 /// Checks that no function has two forms. A client's call could mean either. Older versions of

@@ -77,6 +77,14 @@ pub(super) fn files() -> &'static [&'static str] {
     DESIGN.versions[0]
 }
 
+/// The files of all versions.
+pub(super) fn all_files() -> impl Iterator<Item = &'static str> {
+    DESIGN
+        .versions
+        .iter()
+        .flat_map(|files| files.iter().copied())
+}
+
 /// The schema with this name. 1 to 63 letters, digits and underscores, without a digit or `pg_` at
 /// the start.
 pub(super) fn schema(name: &str) -> Result<Schema, Error> {

@@ -53,6 +53,10 @@ pub(super) async fn check_installed(
     transaction: &mut PgConnection,
     schema: &Schema,
 ) -> Result<(), Error> {
+    if adoption::is_foreign(transaction, schema).await? {
+        let schema = schema.name().to_owned();
+        return Err(Error::ForeignSchema { schema });
+    }
     schema
         .check(transaction)
         .await

@@ -8,7 +8,7 @@ use super::{PostgresNamespaces, Shared};
 use crate::postgres::config::Config;
 use crate::postgres::error::error;
 use crate::postgres::execute::execute;
-use crate::postgres::installation;
+use crate::postgres::{adoption, installation};
 use crate::{Error, Fault, NamespaceName, Namespaces as _};
 
 impl Shared {
@@ -73,6 +73,13 @@ impl PostgresNamespaces {
     /// schema.
     pub async fn check_schemas(config: Config) -> Result<(), Error> {
         let mut connection = config.administrator::<Error>().await?;
+        let interface = schema_for(INTERFACE)?;
+        if config.interface_namespace.is_some()
+            && adoption::is_foreign(&mut connection, &interface).await?
+        {
+            let schema = interface.name().to_owned();
+            return Err(Error::ForeignSchema { schema });
+        }
         if !table_exists(&mut connection).await? {
             let lacks = "table message_store_namespaces.namespace is missing".to_owned();
             return Err(Fault::schema_changed("message_store_namespaces", vec![lacks]).into());
