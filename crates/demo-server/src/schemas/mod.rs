@@ -83,7 +83,9 @@ pub(super) async fn check(url: &str) -> Result<String, Box<dyn Error>> {
         (events, messages) => {
             let failed = [
                 events.err().map(|failed| format!("events: {failed}")),
-                messages.err().map(|failed| format!("messages: {failed}")),
+                messages
+                    .err()
+                    .map(|failed| format!("messages: {failed}{}", advice(&failed))),
             ];
             Err(failed
                 .into_iter()

@@ -165,8 +165,13 @@ async fn message_db_is_adopted_by_the_command() {
     let advice = "demo-server schema install --adopt-message-db";
     assert!(failed.to_string().contains(advice), "{failed}");
     let install = ["schema", "install", "--database-url", database.url()];
-    let refused = refused(&install);
-    assert!(refused.contains(advice), "{refused}");
+    let check = ["schema", "check", "--database-url", database.url()];
+    for command in [install, check] {
+        let refused = refused(&command);
+        assert!(refused.contains(advice), "{refused}");
+    }
+    let installed = sql(database.url(), "SELECT to_regnamespace('dcb') IS NULL").await;
+    assert_eq!(installed, ["t"], "a refused adoption installs nothing");
     let mut adopt = install.to_vec();
     adopt.push("--adopt-message-db");
     printed(&adopt);

@@ -8,6 +8,7 @@ use super::adoption;
 use super::config::Config;
 use super::design::schema;
 use super::error::error;
+use super::lock_holders::name_holders;
 use super::schema::{check_installed, ensure, script};
 use crate::Error;
 
@@ -70,7 +71,9 @@ pub(super) async fn install(config: &Config, schema: &Schema) -> Result<(), Erro
     // One transaction, so that a pooler keeps its statements in one session.
     let begun = connection.begin_with(BEGIN).await;
     let mut transaction = begun.map_err(|failed| error(&failed))?;
-    ensure(&mut transaction, schema, config).await?;
+    if let Err(failed) = ensure(&mut transaction, schema, config).await {
+        return Err(name_holders(config, schema, failed).await);
+    }
     let committed = transaction.commit().await;
     committed.map_err(|failed| error(&failed))?;
     if config.adopt_message_db {

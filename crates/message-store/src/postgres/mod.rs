@@ -44,6 +44,7 @@ mod installation;
 mod interface_role;
 mod json;
 mod listing;
+mod lock_holders;
 mod namespaces;
 mod numbers;
 mod plan;

@@ -79,7 +79,8 @@ impl PostgresStore {
     /// [`Fault::Refused`] if the database fails, and the latter if its encoding is not UTF8;
     /// [`Fault::SchemaChanged`] with the differences; [`Fault::SchemaTooNew`];
     /// [`Error::ForeignSchema`] if something else installed the schema; [`Error::SequenceBehind`];
-    /// [`Fault::TimedOut`] if an adoption, or the repair of the sequence, waited too long.
+    /// [`Fault::Locked`], which names the sessions, if an adoption or the repair of the sequence waited
+    /// too long for the table, or [`Fault::TimedOut`] if they have ended since.
     pub async fn connect(config: Config) -> Result<Self, Error> {
         // In a task, because the installation locks out other installers.
         // The handles are made here, because a recorder may be installed for this thread only.

@@ -80,6 +80,10 @@ async fn login_that_may_not_advance_the_sequence_learns_how() {
     let url = url_as(database.url(), &app);
     let store = connect(Config::new(&url)).await;
     let mut sql = Sql::connect(database.url()).await;
+    sql.run(&format!(
+        "REVOKE UPDATE ON SEQUENCE message_store.messages_global_position_seq FROM {app}"
+    ))
+    .await;
     set_back(&mut sql, BEHIND[1]).await;
     let stream = stream_name("a-1");
     let refused = store

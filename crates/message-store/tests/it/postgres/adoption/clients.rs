@@ -168,16 +168,17 @@ async fn adoption_gives_up_behind_a_long_transaction() {
     let Err(failed) = refused else {
         panic!("it did not wait");
     };
-    assert!(
-        matches!(
-            failed,
-            Error::Fault(Fault::TimedOut {
-                operation: "open",
-                ..
-            })
-        ),
-        "{failed:?}"
-    );
+    let Error::Fault(Fault::Locked(reason)) = &failed else {
+        panic!("{failed:?}");
+    };
+    let pid = client.value("SELECT pg_backend_pid()").await;
+    for part in [
+        "\"message_store\".messages".to_owned(),
+        format!("session {pid} (user message_store"),
+        "idle in transaction".to_owned(),
+    ] {
+        assert!(reason.message().contains(&part), "{reason}");
+    }
     assert!(failed.is_transient());
     assert_eq!(client.write("a-1").await, 1);
     client.run("COMMIT").await;
