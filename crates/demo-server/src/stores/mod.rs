@@ -174,9 +174,10 @@ async fn in_postgres(
     let (mut events, mut messages) = (events_config(url), messages_config(url));
     events.replica_url.clone_from(&replica_url);
     messages.replica_url = replica_url;
-    let events = dcb_core::postgres::PostgresStore::connect(events).await?;
+    // The messages first: a Message DB is refused, and then nothing is installed.
     let messages = message_store::postgres::PostgresNamespaces::connect(messages);
     let messages = messages.await?;
+    let events = dcb_core::postgres::PostgresStore::connect(events).await?;
     Ok((
         Events::Postgres(events),
         MessageNamespaces::Postgres(Box::new(messages)),

@@ -16,6 +16,13 @@ impl Shared {
         /// Serializes processes that prepare the same database.
         const LOCK: &str = "SELECT pg_advisory_xact_lock(1297306963, 0)";
         let mut connection = self.config.administrator::<Error>().await?;
+        // First, because a Message DB may be refused, and then nothing is installed.
+        let interface = schema_for(INTERFACE)?;
+        if self.config.interface_namespace.is_some()
+            && adoption::is_foreign(&mut connection, &interface).await?
+        {
+            installation::install(&self.config, &interface).await?;
+        }
         let mut transaction = connection
             .begin_with(BEGIN)
             .await
