@@ -59,6 +59,10 @@ impl Evaluation<'_> {
                 let counts = counts("bottomk", self.scalar(count, steps)?)?;
                 self.ranked(groups, &counts, false)
             }
+            Aggregation::First(count) => {
+                let counts = counts("limitk", self.scalar(count, steps)?)?;
+                self.first(groups, &counts)
+            }
             Aggregation::CountValues(label) => self.value_counts(groups, label, steps),
         }
     }
@@ -143,6 +147,24 @@ impl Evaluation<'_> {
         Ok(out)
     }
 
+    /// At each step, keeps only the values of the first series of each group that have one.
+    fn first(&self, groups: Vec<Group>, counts: &[usize]) -> Result<Vec<Stepped>, QueryError> {
+        let mut out = Vec::new();
+        for Group { mut series, .. } in groups {
+            let mut left = counts.to_vec();
+            for series in &mut series {
+                self.budget.visit_series(counts.len())?;
+                series.map(|step, value| {
+                    left[step] = left[step].checked_sub(1)?;
+                    Some(value)
+                });
+            }
+            out.append(&mut series);
+        }
+        out.retain(|series| !series.is_empty());
+        Ok(out)
+    }
+
     /// Counts the series of a group by value. The value becomes a label.
     fn value_counts(
         &self,
@@ -196,7 +218,7 @@ fn value_text(value: f64) -> String {
     text
 }
 
-/// The parameter of `topk` and `bottomk` as the number of series at each step.
+/// The parameter of `topk`, `bottomk` and `limitk` as the number of series at each step.
 fn counts(function: &'static str, wanted: Vec<f64>) -> Result<Vec<usize>, QueryError> {
     if wanted.iter().any(|count| count.is_nan()) {
         let reason = "it is NaN".into();

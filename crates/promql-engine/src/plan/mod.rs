@@ -213,6 +213,8 @@ pub(super) enum Aggregation {
     Quantile(Scalar),
     Top(Scalar),
     Bottom(Scalar),
+    /// The first series of each group, at each step.
+    First(Scalar),
     CountValues(String),
 }
 

@@ -161,3 +161,18 @@ fn count_values_labels_each_value() {
     );
     assert!(error_at(&db, 0, "count_values(\"\", v)").contains("count_values"));
 }
+
+#[test]
+fn limitk_keeps_the_first_series_of_each_group_at_each_step() {
+    let db = load(
+        60,
+        &["v{a=\"1\"} _ 1", "v{a=\"2\"} 2 2", "v{a=\"3\",b=\"x\"} 3 3"],
+    );
+    assert_eq!(
+        over(&db, 0, 60, 60, "limitk(1, v)"),
+        ["v{a=\"1\"} 60:1", "v{a=\"2\"} 0:2"]
+    );
+    assert_eq!(query_at(&db, 60, "limitk by (b) (1, v)").len(), 2);
+    assert_eq!(query_at(&db, 60, "limitk(100, v)").len(), 3);
+    assert!(query_at(&db, 60, "limitk(-1, v)").is_empty());
+}

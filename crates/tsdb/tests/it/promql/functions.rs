@@ -226,7 +226,7 @@ fn unsupported_part_is_named() {
     for (query, named) in [
         ("integral(v[5m])", "the function integral"),
         ("start_timestamp(v)", "the function start_timestamp"),
-        ("limitk(1, v)", "the aggregation limitk"),
+        ("limit_ratio(0.5, v)", "the aggregation limit_ratio"),
         ("v + fill(0) v", "the modifier fill"),
         ("{a=\"b\" or c=\"d\"}", "`or` between matchers"),
     ] {
