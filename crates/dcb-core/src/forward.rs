@@ -36,127 +36,84 @@ macro_rules! forward_event_store {
     ($self:ident $arms:tt $($method:ident)+) => {
         $($crate::forward_event_store! { @$method $self $arms })+
     };
-    (@submit $self:ident $arms:tt) => {
-        async fn submit(&$self, append: $crate::Append) -> Result<$crate::Appended, $crate::Error> {
-            $crate::forward_event_store!(@await $self $arms submit (append))
-        }
-    };
-    (@query_stream $self:ident $arms:tt) => {
-        async fn query_stream(
-            &$self,
-            query: &$crate::Query,
-            options: $crate::ReadOptions,
-        ) -> Result<$crate::EventStream, $crate::Error> {
-            $crate::forward_event_store!(@await $self $arms query_stream (query, options))
-        }
-    };
-    (@query $self:ident $arms:tt) => {
-        async fn query(
-            &$self,
-            query: &$crate::Query,
-            options: $crate::ReadOptions,
-        ) -> Result<$crate::Events, $crate::Error> {
-            $crate::forward_event_store!(@await $self $arms query (query, options))
-        }
-    };
-    (@head $self:ident $arms:tt) => {
-        async fn head(&$self) -> Result<Option<$crate::Position>, $crate::Error> {
-            $crate::forward_event_store!(@await $self $arms head ())
-        }
-    };
-    (@count $self:ident $arms:tt) => {
-        async fn count(&$self, query: &$crate::Query) -> Result<u64, $crate::Error> {
-            $crate::forward_event_store!(@await $self $arms count (query))
-        }
-    };
-    (@extent $self:ident $arms:tt) => {
-        async fn extent(
-            &$self,
-            query: &$crate::Query,
-            range: impl std::ops::RangeBounds<$crate::Position> + Send,
-        ) -> Result<$crate::Extent, $crate::Error> {
-            $crate::forward_event_store!(@await $self $arms extent (query, range))
-        }
-    };
-    (@exists $self:ident $arms:tt) => {
-        async fn exists(&$self, query: &$crate::Query) -> Result<bool, $crate::Error> {
-            $crate::forward_event_store!(@await $self $arms exists (query))
-        }
-    };
+    (@submit $self:ident $arms:tt) => { $crate::forward_event_store! { @async $self $arms
+        submit(append: $crate::Append) -> Result<$crate::Appended, $crate::Error>
+    } };
+    (@query_stream $self:ident $arms:tt) => { $crate::forward_event_store! { @async $self $arms
+        query_stream(query: &$crate::Query, options: $crate::ReadOptions) -> Result<$crate::EventStream, $crate::Error>
+    } };
+    (@query $self:ident $arms:tt) => { $crate::forward_event_store! { @async $self $arms
+        query(query: &$crate::Query, options: $crate::ReadOptions) -> Result<$crate::Events, $crate::Error>
+    } };
+    (@head $self:ident $arms:tt) => { $crate::forward_event_store! { @async $self $arms
+        head() -> Result<Option<$crate::Position>, $crate::Error>
+    } };
+    (@count $self:ident $arms:tt) => { $crate::forward_event_store! { @async $self $arms
+        count(query: &$crate::Query) -> Result<u64, $crate::Error>
+    } };
+    (@extent $self:ident $arms:tt) => { $crate::forward_event_store! { @async $self $arms
+        extent(query: &$crate::Query, range: impl std::ops::RangeBounds<$crate::Position> + Send) -> Result<$crate::Extent, $crate::Error>
+    } };
+    (@exists $self:ident $arms:tt) => { $crate::forward_event_store! { @async $self $arms
+        exists(query: &$crate::Query) -> Result<bool, $crate::Error>
+    } };
     (@tracked $self:ident $arms:tt) => {
-        async fn tracked(&$self, source: &str) -> Result<Option<u64>, $crate::Error> {
-            $crate::forward_event_store!(@await $self $arms tracked (source))
+        $crate::forward_event_store! { @async $self $arms
+            tracked(source: &str) -> Result<Option<u64>, $crate::Error>
         }
-
-        async fn all_tracked(&$self) -> Result<Vec<$crate::Tracking>, $crate::Error> {
-            $crate::forward_event_store!(@await $self $arms all_tracked ())
-        }
-    };
-    (@commands $self:ident $arms:tt) => {
-        async fn commands(
-            &$self,
-            after: Option<$crate::Position>,
-            limit: u64,
-        ) -> Result<Vec<$crate::RecordedCommand>, $crate::Error> {
-            $crate::forward_event_store!(@await $self $arms commands (after, limit))
+        $crate::forward_event_store! { @async $self $arms
+            all_tracked() -> Result<Vec<$crate::Tracking>, $crate::Error>
         }
     };
-    (@projection_limit $self:ident $arms:tt) => {
-        fn projection_limit(&$self) -> &$crate::ProjectionLimit {
-            $crate::forward_event_store!(@call $self $arms projection_limit ())
+    (@commands $self:ident $arms:tt) => { $crate::forward_event_store! { @async $self $arms
+        commands(after: Option<$crate::Position>, limit: u64) -> Result<Vec<$crate::RecordedCommand>, $crate::Error>
+    } };
+    (@projection_limit $self:ident $arms:tt) => { $crate::forward_event_store! { @plain $self $arms
+        projection_limit() -> &$crate::ProjectionLimit
+    } };
+    (@lanes $self:ident $arms:tt) => { $crate::forward_event_store! { @plain $self $arms
+        lanes() -> Option<&$crate::Lanes>
+    } };
+    (@outage $self:ident $arms:tt) => { $crate::forward_event_store! { @plain $self $arms
+        outage(since: std::time::Instant) -> Option<$crate::Error>
+    } };
+    (@notifications $self:ident $arms:tt) => { $crate::forward_event_store! { @plain $self $arms
+        notifications() -> $crate::Notifications
+    } };
+    (@metrics $self:ident $arms:tt) => { $crate::forward_event_store! { @plain $self $arms
+        metrics() -> $crate::Metrics
+    } };
+    (@health $self:ident $arms:tt) => { $crate::forward_event_store! { @async $self $arms
+        health() -> Result<$crate::Health, $crate::Error>
+    } };
+    (@stats $self:ident $arms:tt) => { $crate::forward_event_store! { @plain $self $arms
+        stats() -> $crate::Stats
+    } };
+    (@close $self:ident $arms:tt) => { $crate::forward_event_store! { @async $self $arms
+        close() -> ()
+    } };
+    (@async $self:ident $arms:tt $name:ident($($argument:ident: $type:ty),*) -> $output:ty) => {
+        async fn $name(&$self, $($argument: $type),*) -> $output {
+            $crate::forward_event_store!(@await $self $arms $name ($($argument),*))
         }
     };
-    (@lanes $self:ident $arms:tt) => {
-        fn lanes(&$self) -> Option<&$crate::Lanes> {
-            $crate::forward_event_store!(@call $self $arms lanes ())
-        }
-    };
-    (@outage $self:ident $arms:tt) => {
-        fn outage(&$self, since: std::time::Instant) -> Option<$crate::Error> {
-            $crate::forward_event_store!(@call $self $arms outage (since))
-        }
-    };
-    (@notifications $self:ident $arms:tt) => {
-        fn notifications(&$self) -> $crate::Notifications {
-            $crate::forward_event_store!(@call $self $arms notifications ())
-        }
-    };
-    (@metrics $self:ident $arms:tt) => {
-        fn metrics(&$self) -> $crate::Metrics {
-            $crate::forward_event_store!(@call $self $arms metrics ())
-        }
-    };
-    (@health $self:ident $arms:tt) => {
-        async fn health(&$self) -> Result<$crate::Health, $crate::Error> {
-            $crate::forward_event_store!(@await $self $arms health ())
-        }
-    };
-    (@stats $self:ident $arms:tt) => {
-        fn stats(&$self) -> $crate::Stats {
-            $crate::forward_event_store!(@call $self $arms stats ())
-        }
-    };
-    (@close $self:ident $arms:tt) => {
-        async fn close(&$self) {
-            $crate::forward_event_store!(@await $self $arms close ())
+    (@plain $self:ident $arms:tt $name:ident($($argument:ident: $type:ty),*) -> $output:ty) => {
+        fn $name(&$self, $($argument: $type),*) -> $output {
+            $crate::forward_event_store!(@call $self $arms $name ($($argument),*))
         }
     };
     (
         @await $self:ident
         { $($(#[$attribute:meta])* $pattern:pat => $store:expr),+ $(,)? }
-        $method:ident $arguments:tt
+        $name:ident $arguments:tt
     ) => {
-        match $self {
-            $($(#[$attribute])* $pattern => $store.$method $arguments.await,)+
-        }
+        match $self { $($(#[$attribute])* $pattern => $store.$name $arguments.await,)+ }
     };
     (
         @call $self:ident
         { $($(#[$attribute:meta])* $pattern:pat => $store:expr),+ $(,)? }
-        $method:ident $arguments:tt
+        $name:ident $arguments:tt
     ) => {
-        match $self {
-            $($(#[$attribute])* $pattern => $store.$method $arguments,)+
-        }
+        match $self { $($(#[$attribute])* $pattern => $store.$name $arguments,)+ }
     };
 }
