@@ -51,38 +51,50 @@ async fn message_paths_require_a_token() {
     client.stop().await;
 }
 
+const VERSION: &str = r#"["stream.version","a-1"]"#;
+
 #[tokio::test]
-async fn token_is_read_from_header_or_url() {
+async fn token_is_read_from_the_header_by_any_of_its_schemes() {
     let folder = folder();
     let client = Client::with(settings(folder.path())).await;
-    let body = r#"["stream.version","a-1"]"#;
+    for scheme in ["Bearer", "bearer", "Token"] {
+        let request = client.request(Method::POST, "/rpc");
+        let request = request.header(header::AUTHORIZATION, format!("{scheme} {TOKEN}"));
+        assert_eq!(client.send(request, VERSION).await.ok(), Value::Null);
+    }
+    client.stop().await;
+}
+
+#[tokio::test]
+async fn token_is_read_from_the_url_of_each_message_path() {
+    let folder = folder();
+    let client = Client::with(settings(folder.path())).await;
     let encoded = TOKEN.replace('_', "%5F");
     for token in [TOKEN, &encoded] {
         let answer = client
-            .post_bytes(&format!("/rpc?token={token}"), body)
+            .post_bytes(&format!("/rpc?token={token}"), VERSION)
             .await;
         assert_eq!(answer.ok(), Value::Null, "{token}");
     }
     let among_others = format!("/import?force=true&token={encoded}&");
     let answer = client.post_bytes(&among_others, "").await;
     assert_eq!(answer.status, 200, "{}", answer.text());
-    for scheme in ["Bearer", "bearer", "Token"] {
-        let request = client.request(Method::POST, "/rpc");
-        let request = request.header(header::AUTHORIZATION, format!("{scheme} {TOKEN}"));
-        assert_eq!(client.send(request, body).await.ok(), Value::Null);
-    }
-    let empty = client.post_bytes("/rpc?token=", body).await;
-    assert_refused(&empty, 401, "AUTH_REQUIRED");
-    let twice = format!("/rpc?token={TOKEN}&token={TOKEN}");
-    assert_refused(
-        &client.post_bytes(&twice, body).await,
-        401,
-        "AUTH_INVALID_TOKEN",
-    );
     write(&client, TOKEN, json!(1)).await.ok();
     let path = format!("/subscribe?all=true&token={TOKEN}");
     let response = client.open(client.request(Method::GET, &path)).await;
     assert_eq!(Events::of(response).pokes(1).await.len(), 1);
+    client.stop().await;
+}
+
+#[tokio::test]
+async fn url_with_an_empty_token_or_with_two_is_refused() {
+    let folder = folder();
+    let client = Client::with(settings(folder.path())).await;
+    let empty = client.post_bytes("/rpc?token=", VERSION).await;
+    assert_refused(&empty, 401, "AUTH_REQUIRED");
+    let twice = format!("/rpc?token={TOKEN}&token={TOKEN}");
+    let twice = client.post_bytes(&twice, VERSION).await;
+    assert_refused(&twice, 401, "AUTH_INVALID_TOKEN");
     client.stop().await;
 }
 
