@@ -12,7 +12,7 @@ mod readers;
 mod settings;
 
 pub use access::{Access, read_only_file, require_writable};
-pub use background::{commit_in_background, in_background};
+pub use background::{AsyncCommits, in_background};
 pub use backup::{BackupError, backup, sync_folder};
 pub use config::{Durability, FileConfig, Location};
 pub use delays::Delays;

@@ -53,7 +53,7 @@ impl LogLength {
     /// Costs a `stat`, about 1 us, unless the log is too long. If a read keeps the log, the program's log
     /// and the metrics tell so once, and the next try is made later.
     pub fn shorten(&self, connection: &Connection, readers: &Readers) {
-        let bytes = fs::metadata(&self.path).map_or(0, |log| log.len());
+        let bytes = self.bytes();
         if bytes <= LOG_BYTES.unsigned_abs() {
             return;
         }
@@ -85,6 +85,15 @@ impl LogLength {
         let since = pinned.as_ref().map_or(begun, |log| log.since);
         let next_try = now + (now - begun) * PAUSE;
         *pinned = Some(Pinned { since, next_try });
+    }
+
+    /// Whether [`LogLength::shorten`] may wait. Costs a `stat`.
+    pub fn is_exceeded(&self) -> bool {
+        self.bytes() > LOG_BYTES.unsigned_abs()
+    }
+
+    fn bytes(&self) -> u64 {
+        fs::metadata(&self.path).map_or(0, |log| log.len())
     }
 
     /// Tries to begin the log again. The read that keeps it, and the time of that read.

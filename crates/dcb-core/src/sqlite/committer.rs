@@ -4,7 +4,6 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use group_commit::{Commit, CommitBlocking, CommitError, SubmitError};
-use sqlite_store::commit_in_background;
 use store_meter::QueueMeter;
 
 use super::config::Config;
@@ -55,17 +54,19 @@ impl Commit for Committer {
         Some(self.0.counters.metrics.queue())
     }
 
-    /// Runs a file's commit on tokio's blocking pool, one task per batch.
+    /// Runs in the task of the caller that leads the batch, or on tokio's blocking pool if it may take
+    /// long. A log in memory never waits.
     async fn commit(&self, batch: &mut [Request]) -> Result<Vec<Verdict>, CommitError<Error>> {
         if self.0.is_in_memory() {
             return self.0.commit(batch);
         }
         let log = Arc::clone(&self.0);
+        let at_once = |batch: &[Request]| self.0.commit_at_once(batch);
         let commit = move |batch: &[Request]| log.commit(batch);
-        commit_in_background(batch, Request::take, commit)
-            .await
-            // The runtime shut down.
-            .unwrap_or(Err(CommitError::Failed(Fault::Closed.into())))
+        let commits = &self.0.async_commits;
+        let committed = commits.commit(batch, Request::take, at_once, commit).await;
+        // The runtime shut down.
+        committed.unwrap_or(Err(CommitError::Failed(Fault::Closed.into())))
     }
 }
 

@@ -2,10 +2,11 @@
 
 use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
 
 use group_commit::CommitError;
 use rusqlite::Connection;
-use sqlite_store::{Access, Location, OpenedFile, Readers, backup};
+use sqlite_store::{Access, AsyncCommits, Location, OpenedFile, Readers, backup};
 use store_meter::Holder;
 
 use super::config::Config;
@@ -22,6 +23,7 @@ use crate::{Error, Fault, Health, Lanes, Metrics, Notifier, ProjectionLimit};
 
 pub(super) struct Log {
     pub(super) config: Config,
+    pub(super) async_commits: AsyncCommits,
     pub(super) counters: Counters,
     pub(super) projections: ProjectionLimit,
     pub(super) lanes: Lanes,
@@ -78,6 +80,7 @@ impl Log {
             writer: Mutex::new(writer),
             readers,
             unindexed_keys: UnindexedKeys::default(),
+            async_commits: AsyncCommits::default(),
             counters: Counters::new(metrics),
             config,
         }
@@ -89,14 +92,46 @@ impl Log {
     }
 
     pub(super) fn commit(&self, batch: &[Request]) -> Result<Vec<Verdict>, CommitError<Error>> {
-        let verdicts = match &mut *self.writer() {
-            Some(writer) => {
-                let readers = self.readers.as_ref();
-                writer.commit(batch, readers, &self.unindexed_keys, &self.counters)?
-            }
-            None => return Err(CommitError::Failed(self.no_writer())),
+        let last = batch.iter().map(|request| request.deadline).max();
+        // Earlier callers withdraw their requests by themselves, but the caller on whose thread the
+        // batch is committed has to stay.
+        self.commit_until(last.unwrap_or_else(Instant::now), batch, self.writer())
+    }
+
+    /// Commits a batch; `None` if that would wait for another connection.
+    pub(super) fn commit_at_once(
+        &self,
+        batch: &[Request],
+    ) -> Option<Result<Vec<Verdict>, CommitError<Error>>> {
+        let writer = self.writer.try_lock().ok()?;
+        if writer.as_ref().is_some_and(Writer::may_wait) {
+            return None;
+        }
+        match self.commit_until(Instant::now(), batch, writer) {
+            Err(CommitError::Late) => None,
+            committed => Some(committed),
+        }
+    }
+
+    fn commit_until(
+        &self,
+        deadline: Instant,
+        batch: &[Request],
+        mut writer: MutexGuard<'_, Option<Writer>>,
+    ) -> Result<Vec<Verdict>, CommitError<Error>> {
+        let Some(open) = &mut *writer else {
+            return Err(CommitError::Failed(self.no_writer()));
         };
+        let readers = self.readers.as_ref();
+        let verdicts = open.commit(
+            deadline,
+            batch,
+            readers,
+            &self.unindexed_keys,
+            &self.counters,
+        )?;
         // Announce after the lock is released: readers of a log in memory take the same lock.
+        drop(writer);
         self.signal.notify();
         Ok(verdicts)
     }

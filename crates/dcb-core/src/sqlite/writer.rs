@@ -80,9 +80,16 @@ impl Writer {
         &self.connection
     }
 
-    /// Commits the acceptable requests of a batch, and returns a verdict on each request.
+    /// Whether a commit may wait for the end of reads.
+    pub(super) fn may_wait(&self) -> bool {
+        self.log_length.as_ref().is_some_and(LogLength::is_exceeded)
+    }
+
+    /// Commits the acceptable requests of a batch, and returns a verdict on each request. Waits for the
+    /// file's lock until the deadline.
     pub(super) fn commit(
         &mut self,
+        deadline: Instant,
         batch: &[Request],
         readers: Option<&Readers>,
         unindexed_keys: &UnindexedKeys,
@@ -91,10 +98,7 @@ impl Writer {
         if let (Some(log), Some(readers)) = (&self.log_length, readers) {
             log.shorten(&self.connection, readers);
         }
-        let last = batch.iter().map(|request| request.deadline).max();
-        // Earlier callers withdraw their requests by themselves, but the caller on whose thread the
-        // batch is committed has to stay.
-        self.begin(last.unwrap_or_else(Instant::now))?;
+        self.begin(deadline)?;
         let Applied {
             verdicts,
             written,
@@ -264,13 +268,17 @@ mod tests {
             config.write_timeout,
         )];
         let (keys, counters) = (UnindexedKeys::default(), Counters::default());
-        let failed = writer.commit(&batch, None, &keys, &counters).unwrap_err();
+        let failed = writer
+            .commit(Instant::now(), &batch, None, &keys, &counters)
+            .unwrap_err();
         let CommitError::Failed(error @ Error::Fault(Fault::DiskFull(_))) = failed else {
             panic!("{failed:?}")
         };
         assert!(error.is_transient());
         set_max_pages(&writer, 1_000);
-        let verdicts = writer.commit(&batch, None, &keys, &counters).unwrap();
+        let verdicts = writer
+            .commit(Instant::now(), &batch, None, &keys, &counters)
+            .unwrap();
         assert_eq!(verdicts[0].as_ref().unwrap().first().get(), 1);
     }
 }

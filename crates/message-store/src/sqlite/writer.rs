@@ -10,7 +10,7 @@ use std::time::{Duration, Instant, SystemTime};
 use group_commit::{Commit, CommitBlocking, CommitError, deadline_after};
 use rusqlite::Connection;
 use sqlite_store::{
-    Delays, LogLength, Readers, commit_in_background, leaves_commit_unknown, read_only_file,
+    AsyncCommits, Delays, LogLength, Readers, leaves_commit_unknown, read_only_file,
 };
 use store_meter::QueueMeter;
 use tracing::debug_span;
@@ -39,6 +39,7 @@ pub(super) struct Writer {
     counters: Arc<Counters>,
     notifier: Notifier,
     delays: Delays,
+    async_commits: AsyncCommits,
 }
 
 impl Writer {
@@ -58,6 +59,7 @@ impl Writer {
             counters,
             notifier: Notifier::default(),
             delays: Delays::default(),
+            async_commits: AsyncCommits::default(),
         }
     }
 
@@ -96,7 +98,7 @@ impl Writer {
     ) -> Result<T, Error> {
         let give_up = deadline_after(Instant::now(), self.timeout);
         loop {
-            match self.try_change(&mut change) {
+            match self.try_change(self.lock(), &mut change) {
                 Ok(changed) => return Ok(changed),
                 Err(Failure::Busy(_)) if Instant::now() < give_up => thread::sleep(BUSY_PAUSE),
                 Err(Failure::Busy(_)) => return Err(self.timed_out()),
@@ -109,9 +111,9 @@ impl Writer {
 
     fn try_change<T>(
         &self,
+        guard: MutexGuard<'_, Option<Connection>>,
         change: impl FnOnce(&Connection) -> Result<T, Failure>,
     ) -> Result<T, Failure> {
-        let guard = self.lock();
         let connection = guard.as_ref().ok_or_else(|| self.no_connection())?;
         if let (Some(log), Some(readers)) = (&self.log_length, &self.readers) {
             log.shorten(connection, readers);
@@ -134,10 +136,14 @@ impl Writer {
         Ok(changed)
     }
 
-    fn try_commit(&self, batch: &[Request]) -> Result<Vec<Verdict>, Failure> {
+    fn try_commit(
+        &self,
+        guard: MutexGuard<'_, Option<Connection>>,
+        batch: &[Request],
+    ) -> Result<Vec<Verdict>, Failure> {
         let _span = debug_span!("messages.commit", writes = batch.len()).entered();
         let mut tally = Tally::default();
-        let verdicts = self.try_change(|connection| {
+        let verdicts = self.try_change(guard, |connection| {
             // Read the clock under the lock, so that later positions rarely get earlier times.
             let time_us = to_us(SystemTime::now());
             let mut verdicts = Vec::with_capacity(batch.len());
@@ -163,14 +169,26 @@ impl Writer {
         let last = batch.iter().map(|request| request.deadline).max();
         let give_up = last.unwrap_or_else(Instant::now);
         loop {
-            match self.try_commit(batch) {
-                Ok(verdicts) => return Ok(verdicts),
+            match self.try_commit(self.lock(), batch).map_err(commit_error) {
                 // The connection is unlocked here, so other calls can write during this pause.
-                Err(Failure::Busy(_)) if Instant::now() < give_up => thread::sleep(BUSY_PAUSE),
-                Err(Failure::Busy(_)) => return Err(CommitError::Late),
-                Err(Failure::Failed(error)) => return Err(CommitError::Failed(error)),
-                Err(Failure::Unknown(error)) => return Err(CommitError::Unknown(error)),
+                Err(CommitError::Late) if Instant::now() < give_up => thread::sleep(BUSY_PAUSE),
+                committed => return committed,
             }
+        }
+    }
+
+    /// Commits a batch; `None` if that would wait for another connection.
+    fn commit_at_once(
+        &self,
+        batch: &[Request],
+    ) -> Option<Result<Vec<Verdict>, CommitError<Error>>> {
+        let guard = self.connection.try_lock().ok()?;
+        if self.log_length.as_ref().is_some_and(LogLength::is_exceeded) {
+            return None;
+        }
+        match self.try_commit(guard, batch).map_err(commit_error) {
+            Err(CommitError::Late) => None,
+            committed => Some(committed),
         }
     }
 
@@ -179,6 +197,14 @@ impl Writer {
             operation: "write",
             limit: self.timeout,
         })
+    }
+}
+
+fn commit_error(failed: Failure) -> CommitError<Error> {
+    match failed {
+        Failure::Busy(_) => CommitError::Late,
+        Failure::Failed(error) => CommitError::Failed(error),
+        Failure::Unknown(error) => CommitError::Unknown(error),
     }
 }
 
@@ -233,17 +259,19 @@ impl Commit for Committer {
         Some(self.0.counters.metrics.queue())
     }
 
-    /// Runs a file's commit on tokio's blocking pool, one task per batch.
+    /// Runs in the task of the caller that leads the batch, or on tokio's blocking pool if it may take
+    /// long. A store in memory never waits.
     async fn commit(&self, batch: &mut [Request]) -> Result<Vec<Verdict>, CommitError<Error>> {
         if self.0.readers.is_none() {
             return self.0.commit(batch);
         }
         let writer = Arc::clone(&self.0);
+        let at_once = |batch: &[Request]| self.0.commit_at_once(batch);
         let commit = move |batch: &[Request]| writer.commit(batch);
-        commit_in_background(batch, Request::take, commit)
-            .await
-            // The runtime shut down.
-            .unwrap_or(Err(CommitError::Failed(Fault::Closed.into())))
+        let commits = &self.0.async_commits;
+        let committed = commits.commit(batch, Request::take, at_once, commit).await;
+        // The runtime shut down.
+        committed.unwrap_or(Err(CommitError::Failed(Fault::Closed.into())))
     }
 }
 
