@@ -13,6 +13,9 @@ use crate::{FileConfig, OpenedFile, Readers, access::beside};
 
 /// The longest wait of the writer for the reads that use the log.
 const LONGEST_WAIT: Duration = Duration::from_secs(2);
+/// The time between two looks at the length. A look makes the next flush longer by 30 us: Linux gives a file
+/// that was looked at an exact time of its next change, and the flush has to write it.
+const LOOKS: Duration = Duration::from_millis(20);
 /// The pause after a wait that ended too early, in times of that wait. So writes wait a third of the time
 /// at most.
 const PAUSE: u32 = 2;
@@ -27,7 +30,15 @@ const PAUSE: u32 = 2;
 pub struct LogLength {
     path: PathBuf,
     longest_wait: Duration,
+    look: Mutex<Option<Look>>,
     pinned: Mutex<Option<Pinned>>,
+}
+
+/// The length of the log at some time.
+#[derive(Debug)]
+struct Look {
+    at: Instant,
+    bytes: u64,
 }
 
 /// The log could not begin again.
@@ -43,6 +54,7 @@ impl LogLength {
         Self {
             path: beside(file.path(), "-wal"),
             longest_wait: LONGEST_WAIT.min(config.write_timeout / 2),
+            look: Mutex::default(),
             pinned: Mutex::default(),
         }
     }
@@ -50,7 +62,7 @@ impl LogLength {
     /// Lets a log that is too long begin again with the next write. Waits two seconds at most, and no longer
     /// than half of the writer's time limit. Call it on the writer's connection before a transaction.
     ///
-    /// Costs a `stat`, about 1 us, unless the log is too long. If a read keeps the log, the program's log
+    /// Costs a `stat` every 20 ms, unless the log is too long. If a read keeps the log, the program's log
     /// and the metrics tell so once, and the next try is made later.
     pub fn shorten(&self, connection: &Connection, readers: &Readers) {
         let bytes = self.bytes();
@@ -64,6 +76,11 @@ impl LogLength {
         }
         let file = connection.path();
         let Some((read, age)) = self.holder(connection, readers) else {
+            // The file gets shorter with the next write.
+            *self.look.lock().unwrap_or_else(PoisonError::into_inner) = Some(Look {
+                at: begun,
+                bytes: 0,
+            });
             if let Some(log) = pinned.take() {
                 let waited = log.since.elapsed();
                 tracing::info!(file, ?waited, "the write-ahead log begins again");
@@ -87,13 +104,22 @@ impl LogLength {
         *pinned = Some(Pinned { since, next_try });
     }
 
-    /// Whether [`LogLength::shorten`] may wait. Costs a `stat`.
+    /// Whether [`LogLength::shorten`] may wait. Costs as much.
     pub fn is_exceeded(&self) -> bool {
         self.bytes() > LOG_BYTES.unsigned_abs()
     }
 
     fn bytes(&self) -> u64 {
-        fs::metadata(&self.path).map_or(0, |log| log.len())
+        let mut look = self.look.lock().unwrap_or_else(PoisonError::into_inner);
+        let now = Instant::now();
+        match &*look {
+            Some(last) if now.duration_since(last.at) < LOOKS => last.bytes,
+            _ => {
+                let bytes = fs::metadata(&self.path).map_or(0, |log| log.len());
+                *look = Some(Look { at: now, bytes });
+                bytes
+            }
+        }
     }
 
     /// Tries to begin the log again. The read that keeps it, and the time of that read.
@@ -175,6 +201,7 @@ mod tests {
         }
 
         fn shorten(&self) {
+            *self.length.look.lock().unwrap() = None;
             if let Some(pinned) = self.length.pinned.lock().unwrap().as_mut() {
                 pinned.next_try = Instant::now();
             }
