@@ -1,4 +1,4 @@
-//! Where the blocking work of an async store runs.
+//! The blocking work of an async store: in the calling task or on the blocking pool.
 
 use std::panic::resume_unwind;
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -215,7 +215,7 @@ mod tests {
             log.len() <= LOG_BYTES.unsigned_abs()
         }
 
-        /// What the log and the metrics say of a read that keeps the log.
+        /// Checks the log event and the metric of a read that keeps the log.
         fn assert_told(&self, log: &Log, name: &str) {
             let name_in_log = format!("read=\"{name}\"");
             log.assert_one("a read keeps the write-ahead log", &["WARN", &name_in_log]);

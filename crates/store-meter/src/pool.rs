@@ -12,7 +12,7 @@ pub struct PoolMeter {
     pinned: [Counter; Holder::ALL.len()],
 }
 
-/// What keeps the write-ahead log of a SQLite file from being emptied.
+/// A user of the write-ahead log of a SQLite file, which cannot begin again meanwhile.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Holder {
     /// A read of a page or of single rows.

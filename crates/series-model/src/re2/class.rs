@@ -7,7 +7,7 @@ const POSIX: [&str; 14] = [
     "space", "upper", "word", "xdigit",
 ];
 
-/// Appends the class of which `text` follows the `[`. Returns the text behind it.
+/// Appends a class; `text` is what follows its `[`. Returns the text behind it.
 pub(super) fn push_class<'a>(text: &'a str, out: &mut String) -> Result<&'a str, String> {
     let mut rest = text.strip_prefix('^').unwrap_or(text);
     out.push_str(if rest.len() < text.len() { "[^" } else { "[" });
@@ -67,7 +67,7 @@ pub(super) fn is_named(first: char) -> bool {
     matches!(first, 'd' | 'D' | 's' | 'S' | 'w' | 'W' | 'p' | 'P')
 }
 
-/// Appends the class of an escape, of which `text` follows the backslash. Returns the text behind it.
+/// Appends the class of an escape; `text` is what follows its backslash. Returns the text behind it.
 pub(super) fn push_named<'a>(text: &'a str, out: &mut String) -> Result<&'a str, String> {
     out.push_str(match &text[..1] {
         "d" => "[0-9]",

@@ -5,7 +5,7 @@ pub(super) fn push_literal(char: char, out: &mut String) {
     regex_syntax::escape_into(char.encode_utf8(&mut [0; 4]), out);
 }
 
-/// The character of an escape, of which `text` follows the backslash, and the text behind it.
+/// The character of an escape, and the text behind it; `text` is what follows the backslash.
 pub(super) fn escaped_char(text: &str) -> Result<(char, &str), String> {
     let unknown = || format!("\\{} is no escape", text.chars().next().unwrap_or_default());
     let first = text.chars().next().ok_or("trailing backslash")?;
@@ -29,7 +29,7 @@ pub(super) fn escaped_char(text: &str) -> Result<(char, &str), String> {
     Ok((char, rest))
 }
 
-/// The character of at most so many octal digits.
+/// The character of at most `most` octal digits.
 fn octal(text: &str, most: usize) -> (char, &str) {
     let digits = text
         .bytes()

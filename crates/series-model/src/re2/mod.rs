@@ -45,11 +45,11 @@ struct Translation<'a> {
     group: Group,
 }
 
-/// What a repetition must know of the group in which it stands.
+/// The state of a group that its repetitions need.
 #[derive(Clone, Copy, Default)]
 struct Group {
     last: Last,
-    /// Where the last operand begins in the translation.
+    /// The start of the last operand in the translation.
     start: usize,
     /// The most often that one of its parts repeats.
     repeats: u32,
