@@ -2,25 +2,25 @@
 //!
 //! | path | module |
 //! |---|---|
-//! | `/series/write`, `/series/query` | [`json`] |
-//! | `/write`, `/api/v2/write`, `/ping` | [`line_protocol`] |
-//! | `/api/v1/write` | [`remote_write`] |
-//! | `/api/v1/otlp/v1/metrics` | [`otlp`] |
-//! | `/api/v1/query`, `/api/v1/query_range` | [`promql`] |
-//! | `/api/v1/query_exemplars` | [`exemplars`] |
-//! | `/api/v1/series`, `/api/v1/labels`, `/api/v1/label/{name}/values` | [`list`] |
-//! | `/api/v1/metadata` | [`metadata`] |
-//! | `/api/v1/format_query`, `/api/v1/parse_query` | [`syntax`] |
-//! | `/api/v1/status/…` | [`status`] |
-//! | `/api/v1/rules`, `/api/v1/alerts`, `/api/v1/targets` and their like | [`monitoring`] |
-//! | `/api/v1/admin/tsdb/…` | [`admin`] |
-//! | `/federate` | [`federate`] |
+//! | `/series/write`, `/series/query` | `json` |
+//! | `/write`, `/api/v2/write`, `/ping` | `line_protocol` |
+//! | `/api/v1/write` | `remote_write` |
+//! | `/api/v1/otlp/v1/metrics` | `otlp` |
+//! | `/api/v1/query`, `/api/v1/query_range` | `promql` |
+//! | `/api/v1/query_exemplars` | `exemplars` |
+//! | `/api/v1/series`, `/api/v1/labels`, `/api/v1/label/{name}/values` | `list` |
+//! | `/api/v1/metadata` | `metadata` |
+//! | `/api/v1/format_query`, `/api/v1/parse_query` | `syntax` |
+//! | `/api/v1/status/…` | `status` |
+//! | `/api/v1/rules`, `/api/v1/alerts`, `/api/v1/targets` and their like | `monitoring` |
+//! | `/api/v1/admin/tsdb/…` | `admin` |
+//! | `/federate` | `federate` |
 //!
 //! One rule for parameters in Prometheus' form: a parameter that its path does not know is named in
 //! the `warnings` of the answer. Paths whose answers have no warnings refuse it.
 //!
 //! Work that takes much CPU time or memory runs on blocking threads, with limits on how much runs
-//! at once: [`work::Work`].
+//! at once: `work::Work`.
 
 mod admin;
 mod answer;

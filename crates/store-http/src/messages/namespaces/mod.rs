@@ -46,7 +46,7 @@ impl OpenNamespace {
 
 /// Cache of the namespaces in use. With it, most requests only hash their token and do no I/O. A
 /// namespace leaves the cache before it is deleted from the store, so its token stops working at
-/// once. If another server deletes it, the token works for up to [`FRESH`].
+/// once. If another server deletes it, the token works for up to two seconds.
 pub struct OpenNamespaces {
     pub(super) stores: Arc<AnyNamespaces>,
     open: RwLock<HashMap<Box<str>, Arc<OpenNamespace>>>,
