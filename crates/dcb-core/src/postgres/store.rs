@@ -274,12 +274,12 @@ impl EventStore for PostgresStore {
     }
 
     async fn health(&self) -> Result<Health, Error> {
-        let checks = async {
-            self.last_position().await?;
-            self.require_keys_at_ends().await?;
-            let shared = Arc::clone(&self.shared);
-            to_its_end(async move { shared.health().await }).await
-        };
+        let store = self.clone();
+        let checks = in_task(async move {
+            store.last_position().await?;
+            store.require_keys_at_ends().await?;
+            to_its_end(async move { store.shared.health().await }).await
+        });
         self.shared.readers.within(HEALTH_LIMIT, pin!(checks)).await
     }
 
