@@ -10,7 +10,7 @@ use axum::{Json, Router};
 use dcb_core::Error;
 use serde_json::{Value, json};
 use tsdb::Histogram;
-use tsdb::wire::exposition::Exposition;
+use tsdb::wire::exposition::{Escaping, Exposition};
 
 use crate::Service;
 use crate::booking::{Booking, Refusal, book};
@@ -111,5 +111,5 @@ async fn metrics(State(service): State<Service>) -> String {
     for (labels, value) in service.metrics.values() {
         exposition.value(labels, value);
     }
-    exposition.write()
+    exposition.write(Escaping::default())
 }
