@@ -194,7 +194,7 @@ struct Work {
     way: Way,
 }
 
-/// What a call does.
+/// The work of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Way {
     Decide,

@@ -1,12 +1,12 @@
-//! What a decision costs, and how to make it cheaper.
+//! The cost of a decision, and ways to make it cheaper.
 //!
 //! A decision ([`DecisionModel::decide`](crate::DecisionModel::decide)) reads the events of its
-//! boundary, folds them, and appends on condition that no other event matches. The append is one round
-//! trip and a share of one commit. What comes before it depends on what the store knows:
+//! boundary, folds them, and appends if no other event matches by then. The append is one round trip and
+//! a share of one commit. The reads before it depend on the events that the store has kept:
 //!
 //! | the boundary is | reads | then |
 //! |---|---|---|
-//! | cold: the store has not decided on it, or has forgotten it | the whole boundary | an append |
+//! | cold: the store has kept nothing of it | the whole boundary | an append |
 //! | warm: the store has decided on it | nothing | an append |
 //! | warm, and another writer has appended to it | what is new, after an append that was refused | an append |
 //! | warm, and other processes append to it again and again | what is new | an append |
@@ -57,14 +57,14 @@
 //! the whole boundary. Every 64 events, or 64 KiB of them, a decision that finds all events committed
 //! folds them into the state.
 //!
-//! Another version, name, type or query has a state of its own, so change the version with the fold. A
-//! state is dropped as events are: if the log was restored or emptied, or on
+//! Each name, version, type and query has its state, so change the version with the fold. A state is
+//! dropped when events are: if the log was restored or emptied, or on
 //! [`Lanes::forget`](crate::Lanes::forget). It is in memory only, so a process that starts is cold.
 //!
 //! # Cheaper decisions
 //!
-//! - **Use one store for all callers of a process**, and its clones. Two stores on one log have lanes
-//!   of their own, so their decisions on one boundary collide.
+//! - **Use one store for all callers of a process**, and its clones. Two stores on one log share no
+//!   lanes, so their decisions on one boundary collide.
 //! - **Send the decisions on one boundary to one process**, if you can choose. A boundary that several
 //!   processes decide on is read before each decision, although only what is new.
 //! - **Make boundaries small.** Query by the tags and the types that the decision needs.

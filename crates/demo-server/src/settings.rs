@@ -204,7 +204,7 @@ impl Settings {
         }
     }
 
-    /// What the interface of events allows.
+    /// The options of the interface of events.
     pub(crate) fn of_events(&self) -> dcb::Options {
         let may_clean_up = self.allow_cleanup || self.test_mode;
         let refusal = "clearing the log is disabled; start the server with --allow-cleanup";
@@ -213,7 +213,7 @@ impl Settings {
         }
     }
 
-    /// What the interface of series allows.
+    /// The options of the interface of series.
     pub(crate) fn of_series(&self) -> series::Options {
         let refusal = "admin APIs are disabled; start the server with --enable-admin-api";
         series::Options {

@@ -62,7 +62,7 @@ impl ListeningSession {
     }
 }
 
-/// What a session that listens has received.
+/// A message to a session that listens.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Heard {
     /// A notification.

@@ -130,7 +130,7 @@ impl LogLength {
             return oldest;
         }
         let begun = Instant::now();
-        // A failure is no reason to refuse a write. What is wrong with the file, the write finds too.
+        // A failure is no reason to refuse a write: the write meets the same fault of the file.
         if self.begin_again(connection).unwrap_or(false) {
             return None;
         }

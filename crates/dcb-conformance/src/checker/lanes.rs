@@ -17,8 +17,8 @@ use crate::fixture::panic_silently;
 const BOUNDARIES: u64 = 4;
 
 /// Makes decisions in lanes, on a few boundaries that overlap. Every second one also depends on a
-/// boundary of its own. Some are refused, have no events, panic or are dropped. Some lanes forget what
-/// they know.
+/// second boundary. Some decisions are refused, have no events, panic or are dropped. Now and then all
+/// lanes forget their events.
 ///
 /// # Panics
 /// If building a valid event fails, which would be a bug in this crate.

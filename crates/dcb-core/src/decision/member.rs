@@ -4,7 +4,7 @@ use tokio::time::sleep;
 
 use super::own::read_in_crowd;
 use crate::attempts::Attempts;
-use crate::lane::{Decider, Decision, Folded, Lanes, Next, Seat, Start, TurnLost, Unfolded, drive};
+use crate::lane::{Decider, Decision, Folded, Lanes, Next, Seat, Start, Unfolded, drive};
 use crate::projection::{ProjectionPermit, Reads, events};
 use crate::{Bookmark, Decided, Error, EventStore, EventStream, Projection, SequencedEvent};
 
@@ -68,7 +68,7 @@ impl<P: Projection, S: EventStore> Member<'_, P, S> {
     ) -> Result<Option<(Decider<'s>, P::State)>, Error> {
         // Most events are folded while other members have their turn.
         let committed = seat.committed(&mut self.folded);
-        // What can't be folded here is read below.
+        // After a kept state that can't be used, the loop below folds from the start.
         self.fold(&committed)?;
         let turn = seat.turn().await;
         let mut is_counted = false;
@@ -203,10 +203,7 @@ where
         }
         Err(lost) => {
             attempts.again(None)?;
-            match lost {
-                TurnLost::Overtaken => seat.go_to_the_end(),
-                TurnLost::Outdated => seat.decide_again(),
-            }
+            seat.rejoin(&lost);
             return Ok(None);
         }
     };

@@ -23,7 +23,7 @@ use crate::{Append, Appended, Error, Event, EventStore, Metrics, Projected, Proj
 ///
 /// An event that is decided but not committed yet is folded with an estimated position and the time
 /// of the decision. While the lane knows the event, later decisions see it with that time too; the
-/// position is corrected by the commit. What a decision costs: see [`cost`](crate::cost).
+/// position is corrected by the commit. [`cost`](crate::cost) lists the reads and commits.
 ///
 /// `sqlite::BlockingSqliteStore::decide` is the same without async.
 #[derive(Clone, Debug)]

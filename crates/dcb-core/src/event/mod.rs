@@ -140,8 +140,8 @@ impl Event {
         self.id.unwrap_or_else(Uuid::now_v7)
     }
 
-    /// The time that a store keeps in place of its own, in whole microseconds: the time at which another
-    /// log recorded the event. See [`EventBuilder::recorded_at`].
+    /// The time at which another log recorded the event, in whole microseconds. A store keeps it instead of
+    /// the time of the append. See [`EventBuilder::recorded_at`].
     pub fn recorded_at(&self) -> Option<SystemTime> {
         self.recorded_at.as_deref().copied()
     }

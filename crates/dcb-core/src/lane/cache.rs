@@ -27,7 +27,7 @@ pub(super) struct Cache {
     kept: Mutex<Kept>,
 }
 
-/// What the caches of a log count: the store's own, and those of the stores that wrap it.
+/// The counts of all caches of a log: that of the store, and those of the stores that wrap it.
 #[derive(Default)]
 pub(super) struct Counts {
     hits: AtomicU64,
@@ -225,7 +225,7 @@ impl Lane {
     /// The size of a lane that knows no event: itself, its places in the cache, and its boundary, which
     /// it has twice.
     pub(super) fn size_without_events(reads: &Reads) -> usize {
-        /// What the maps and the allocator add.
+        /// The share of the maps and of the allocator.
         const OVERHEAD: usize = 400;
         size_of::<Self>() + size_of::<Reads>() + OVERHEAD + 2 * reads.heap_bytes()
     }

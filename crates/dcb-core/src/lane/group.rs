@@ -41,7 +41,7 @@ pub(super) enum Verdict {
     /// an earlier group was not committed.
     Again(Option<Position>),
     Failed(Error),
-    /// What the group saw, which was the log at this time, is not the log any more. A member that was
+    /// The group saw the log of this time, which has changed since. A member that was
     /// called later could not know; the others get the verdict.
     Changed(Option<Instant>, Box<Verdict>),
 }

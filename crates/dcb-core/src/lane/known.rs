@@ -1,5 +1,5 @@
-//! The matching events of a lane's boundary, kept so that its members need no read of their own, and
-//! while the lane rests, so that the next ones need none either.
+//! The matching events of a lane's boundary. Its members fold them instead of a read, and so do the next
+//! ones after the lane has rested.
 
 use std::mem::size_of;
 use std::sync::Arc;
@@ -43,7 +43,7 @@ pub(crate) struct Folded {
 /// The events that a member has to fold.
 pub(crate) struct Unfolded {
     pub(crate) events: Vec<Arc<SequencedEvent>>,
-    /// What to start from; `None` for the initial state.
+    /// The state to start from; `None` for the initial one.
     pub(crate) base: Option<KeptState>,
     /// Whether to start again, because events that were folded are discarded.
     pub(crate) from_the_start: bool,
@@ -78,7 +78,7 @@ impl Known {
         self.is_current = false;
     }
 
-    /// What a lane knows of a boundary that it has not read.
+    /// Nothing: the lane has not read its boundary.
     pub(super) fn new(keeps_state: bool) -> Self {
         Self {
             keeps_state,

@@ -31,27 +31,25 @@
 //!
 //! Tested by `lanes.rs` of `dcb-conformance`.
 
+#[cfg(feature = "sqlite")]
+mod blocking;
 mod cache;
 mod drive;
 mod group;
 mod known;
 mod line;
 mod pause;
+mod seat;
 mod state;
 
 use std::fmt;
-use std::future::poll_fn;
-#[cfg(feature = "sqlite")]
-use std::pin::Pin;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
-#[cfg(feature = "sqlite")]
-use std::task::Wake;
-use std::task::{Context, Poll, Waker};
-#[cfg(feature = "sqlite")]
-use std::thread;
+use std::task::Waker;
 use std::time::{Duration, Instant};
 
+#[cfg(feature = "sqlite")]
+pub(crate) use blocking::wait_for_answer;
 use cache::{Cache, Counts};
 pub(crate) use drive::drive;
 #[cfg(feature = "sqlite")]
@@ -59,20 +57,13 @@ pub(crate) use drive::drive_blocking;
 pub(crate) use group::{Answer, Decision, Outcome};
 use known::Known;
 pub(crate) use known::{Folded, Unfolded};
-use line::Ticket;
-pub(crate) use line::TurnLost;
 pub(crate) use pause::pause;
+pub use seat::Turn;
+pub(crate) use seat::{Decider, Seat};
 pub(crate) use state::{Next, Start};
 use state::{Purpose, Settled, State};
 
-use store_meter::Share;
-#[cfg(feature = "sqlite")]
-use tokio::sync::oneshot::error::RecvError;
-
-use crate::{
-    Append, Appended, Bookmark, Error, KeptState, Metrics, Query, Reads, SequencedEvent, Stats,
-    Upcasts,
-};
+use crate::{Append, Appended, Error, Metrics, Query, Reads, Stats, Upcasts};
 
 /// The lanes of a store: one for each boundary on which a decision is under way, and those that keep
 /// what they know for the next decision.
@@ -116,11 +107,12 @@ impl Lanes {
         Self::with_cache(Self::DEFAULT_CACHE_BYTES)
     }
 
-    /// Creates the lanes of a store. Those without members keep what they know, of at most this size
+    /// Creates the lanes of a store. Those without members keep their events, of at most this size
     /// together; with 0 they keep nothing. The least recently used is dropped first.
     ///
-    /// What a lane knows is refused as the `after` of a condition is, by the id of an event, if it is
-    /// not in the log any more. So the heads that the store's reads return must have an id.
+    /// A lane names its last event by position and id in the `after` of its conditions, so that the store
+    /// refuses it if the log has another event there. So the heads that the store's reads return must have
+    /// an id.
     pub fn with_cache(max_bytes: usize) -> Self {
         Self::measured(max_bytes, Metrics::default())
     }
@@ -147,7 +139,7 @@ impl Lanes {
         }
     }
 
-    /// Drops what the lanes know, so that the next decision on each boundary reads it whole.
+    /// Drops the events of all lanes, so that the next decision on each boundary reads it whole.
     ///
     /// The stores call it in their `clear`. A lane notices by itself if the log was restored or
     /// emptied, except that a new event may have the position and the id of an old one. Call it also
@@ -245,47 +237,6 @@ impl Default for Lanes {
     }
 }
 
-/// Waits on this thread until `poll` is ready, which is called again after each wake and at least every
-/// [`Lanes::TURN_LIMIT`]. `None` once the deadline has passed.
-#[cfg(feature = "sqlite")]
-fn block_on<T>(
-    deadline: Option<Instant>,
-    mut poll: impl FnMut(&mut Context<'_>) -> Poll<T>,
-) -> Option<T> {
-    let waker = Waker::from(Arc::new(Unpark(thread::current())));
-    let mut cx = Context::from_waker(&waker);
-    loop {
-        if let Poll::Ready(done) = poll(&mut cx) {
-            return Some(done);
-        }
-        let left = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
-        if left.is_some_and(|left| left.is_zero()) {
-            return None;
-        }
-        thread::park_timeout(Lanes::TURN_LIMIT.min(left.unwrap_or(Lanes::TURN_LIMIT)));
-    }
-}
-
-/// What became of a decision, for a thread. `None` once the deadline has passed; an error if the commit
-/// was abandoned.
-#[cfg(feature = "sqlite")]
-pub(crate) fn wait_for_answer(
-    mut answer: Answer,
-    deadline: Option<Instant>,
-) -> Option<Result<Outcome, RecvError>> {
-    block_on(deadline, |cx| Pin::new(&mut answer).poll(cx))
-}
-
-#[cfg(feature = "sqlite")]
-struct Unpark(thread::Thread);
-
-#[cfg(feature = "sqlite")]
-impl Wake for Unpark {
-    fn wake(self: Arc<Self>) {
-        self.0.unpark();
-    }
-}
-
 impl fmt::Debug for Lanes {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter
@@ -344,176 +295,5 @@ impl Lane {
         if let Some(cache) = self.cache.upgrade() {
             cache.count_turn(is_hit);
         }
-    }
-}
-
-/// A member of a lane. Dropping it leaves the lane.
-pub(crate) struct Seat {
-    pub(crate) lane: Arc<Lane>,
-    called: Instant,
-    ticket: AtomicU64,
-    _counted: Share,
-}
-
-impl Seat {
-    /// Waits for the turn to decide.
-    pub(crate) async fn turn(&self) -> Decider<'_> {
-        let number = self.wait(Purpose::Decide).await;
-        Decider { seat: self, number }
-    }
-
-    /// [`Seat::turn`] for a thread. `None` if the deadline passes first.
-    #[cfg(feature = "sqlite")]
-    pub(crate) fn turn_blocking(&self, deadline: Instant) -> Option<Decider<'_>> {
-        let number = block_on(Some(deadline), |cx| {
-            let turn = self.poll_turn(Purpose::Decide, cx);
-            if turn.is_pending() {
-                self.lane.step(|state| state.line.overtake());
-            }
-            turn
-        });
-        number.map(|number| Decider { seat: self, number })
-    }
-
-    async fn wait(&self, purpose: Purpose) -> u64 {
-        let turn = poll_fn(|cx| self.poll_turn(purpose, cx));
-        drive::in_turn(&self.lane, turn).await
-    }
-
-    fn poll_turn(&self, purpose: Purpose, cx: &mut Context<'_>) -> Poll<u64> {
-        self.lane.state().poll_turn(self.ticket(), purpose, cx)
-    }
-
-    /// Takes the same place in the line again.
-    pub(crate) fn decide_again(&self) {
-        self.lane.state().line.return_to(self.ticket());
-    }
-
-    /// Takes the last place in the line.
-    pub(crate) fn go_to_the_end(&self) {
-        let ticket = self.lane.state().line.arrive();
-        // Relaxed: only the task of this member uses it.
-        self.ticket.store(ticket, Ordering::Relaxed);
-    }
-
-    fn ticket(&self) -> Ticket {
-        self.ticket.load(Ordering::Relaxed)
-    }
-
-    /// The events in the log that the lane knows, beyond `folded`.
-    pub(crate) fn committed(&self, folded: &mut Folded) -> Unfolded {
-        self.lane.state().committed(folded)
-    }
-}
-
-impl Drop for Seat {
-    fn drop(&mut self) {
-        self.lane.step(|state| state.leave(self.ticket()));
-        self.lane.rest();
-    }
-}
-
-/// The right to decide next on a boundary. Dropping it without a decision passes it on.
-pub(crate) struct Decider<'s> {
-    seat: &'s Seat,
-    number: u64,
-}
-
-impl<'s> Decider<'s> {
-    pub(crate) fn seat(&self) -> &'s Seat {
-        self.seat
-    }
-
-    /// Counts the turn: whether the member needs to read before it decides.
-    pub(crate) fn count(&self, is_hit: bool) {
-        self.seat.lane.count_turn(is_hit);
-    }
-
-    /// What to do before the decision. `None` if the turn was overtaken.
-    pub(crate) fn begin(&self, folded: &mut Folded) -> Option<Start> {
-        self.seat.lane.state().begin(self.number, folded)
-    }
-
-    /// The read of this member makes progress.
-    pub(crate) fn extend(&self, limit: Duration) {
-        self.seat.lane.state().line.extend_turn(self.number, limit);
-    }
-
-    /// Gives the state that this member has folded to the lane, if it wants it instead of the events.
-    pub(crate) fn keep(&self, state: impl FnOnce() -> Option<KeptState>) {
-        // Not under the lock: this copies the state.
-        if self.seat.lane.state().wants_state(self.number) {
-            let state = state();
-            self.seat.lane.state().fold_into(self.number, state);
-        }
-    }
-
-    /// The member has folded the events of its read into this state, and the lane keeps only that.
-    pub(crate) fn start_from(&self, begun: Instant, state: KeptState, head: Option<Bookmark>) {
-        let mut lane = self.seat.lane.state();
-        lane.start_from(begun, self.number, state, head);
-    }
-
-    /// The log was replaced.
-    pub(crate) fn forget(&self) {
-        self.seat.lane.state().forget(self.number);
-    }
-
-    /// Adds what a read that began at `begun` has found after `after`, up to `head`.
-    pub(crate) fn add_read(
-        &self,
-        begun: Instant,
-        after: Option<Bookmark>,
-        events: Vec<SequencedEvent>,
-        head: Option<Bookmark>,
-    ) {
-        let mut state = self.seat.lane.state();
-        state.add_read(begun, after, events, head);
-    }
-
-    /// The member has folded the events of its read, and the lane does not keep them.
-    pub(crate) fn read_alone(&self, begun: Instant, head: Option<Bookmark>) {
-        let mut state = self.seat.lane.state();
-        state.read_alone(begun, self.number, head);
-    }
-
-    /// Records the decision and ends the turn.
-    pub(crate) fn decide(self, decision: Decision) -> Result<Next, TurnLost> {
-        let Seat { lane, called, .. } = self.seat;
-        let (next, woken) = lane.state().decide(self.number, *called, decision)?;
-        if let Some(waker) = woken {
-            waker.wake();
-        }
-        Ok(next)
-    }
-}
-
-impl Drop for Decider<'_> {
-    fn drop(&mut self) {
-        self.seat
-            .lane
-            .step(|state| state.line.end_turn(self.number));
-    }
-}
-
-/// The only decision under way on a boundary. Dropping it lets the next one begin.
-#[must_use]
-pub struct Turn {
-    seat: Seat,
-    number: u64,
-}
-
-impl Drop for Turn {
-    fn drop(&mut self) {
-        self.seat.lane.step(|state| state.end_alone(self.number));
-    }
-}
-
-impl fmt::Debug for Turn {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter
-            .debug_struct("Turn")
-            .field("reads", &self.seat.lane.reads)
-            .finish_non_exhaustive()
     }
 }

@@ -44,7 +44,7 @@ impl fmt::Debug for KeptState {
     }
 }
 
-/// What distinguishes the kept states of one boundary.
+/// The name of a kept state: one boundary can have several.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct KeptAs {
     name: String,

@@ -57,7 +57,7 @@ impl Reads {
         self
     }
 
-    /// Both reads, of which no state is kept. Two forward reads become one, of the union of their queries.
+    /// Both reads, without a kept state. Two forward reads become one, of the union of their queries.
     #[must_use]
     pub fn and(mut self, other: Self) -> Self {
         self.every = match (self.every, other.every) {

@@ -5,7 +5,7 @@ use super::blocking::BlockingSqliteStore;
 use crate::attempts::Attempts;
 use crate::decision::Member;
 use crate::lane::{
-    Decider, Decision, Lanes, Next, Outcome, Seat, Start, TurnLost, drive_blocking, wait_for_answer,
+    Decider, Decision, Lanes, Next, Outcome, Seat, Start, drive_blocking, wait_for_answer,
 };
 use crate::projection::ProjectionPermit;
 use crate::{
@@ -102,10 +102,7 @@ impl BlockingSqliteStore {
             }
             Err(lost) => {
                 attempts.again(None)?;
-                match lost {
-                    TurnLost::Overtaken => seat.go_to_the_end(),
-                    TurnLost::Outdated => seat.decide_again(),
-                }
+                seat.rejoin(&lost);
                 return Ok(None);
             }
         };

@@ -23,7 +23,7 @@ struct Last {
     found: Option<(Instant, Option<Bookmark>)>,
 }
 
-/// What a subscription does whose pause is over.
+/// The next step of a subscription after its pause.
 #[derive(Debug, PartialEq)]
 pub(super) enum Next {
     /// It looks itself.
@@ -47,7 +47,7 @@ impl Looks {
         self.lock().found = Some((begun, head));
     }
 
-    /// What a subscription does that has read to `read_to` and looks every `interval`.
+    /// The next step of a subscription that has read to `read_to` and looks every `interval`.
     pub(super) fn next(&self, read_to: Option<Bookmark>, interval: Duration) -> Next {
         let mut last = self.lock();
         let now = Instant::now();

@@ -1,6 +1,6 @@
 //! Takes over a schema that Message DB installed, and keeps its messages.
 //!
-//! What people have built on the table may stand against it, and is refused by name. Then one
+//! Objects that people have built on the table may stand against it, and are refused by name. Then one
 //! transaction locks the table, replaces each function under its name, and changes the table
 //! without rewriting a message. Then the schema is compared with a fresh installation, like any
 //! other. If anything fails, nothing has changed.

@@ -1,5 +1,5 @@
-//! What people have built beside a Message DB that an adoption can't keep. It is looked for before
-//! anything is changed, and named in one list.
+//! Objects beside a Message DB that an adoption can't keep. It looks for them before it changes anything,
+//! and names all of them in one list.
 
 use postgres_store::Schema;
 use sqlx::AssertSqlSafe;

@@ -1,4 +1,4 @@
-//! What a log keeps, after a move from each backend to each.
+//! A log keeps its facts in a move from each backend to each.
 
 use std::time::{Duration, UNIX_EPOCH};
 

@@ -108,7 +108,7 @@ async fn soon<T>(call: impl Future<Output = Result<T, Error>>) -> Error {
 /// Makes each kind of call with the one limit that it has, while all other limits are long.
 async fn assert_each_call_keeps_its_limit(log: &Config, store: &PostgresStore) {
     let (reads_end_soon, expected) = (log.read_timeout == LIMIT, cause_kinds());
-    // It has a short limit of its own.
+    // `health` has a short limit.
     let unhealthy = soon(store.health()).await;
     assert!(expected.contains(&cause(&unhealthy).kind()), "{unhealthy}");
     if reads_end_soon {

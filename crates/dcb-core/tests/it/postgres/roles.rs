@@ -92,7 +92,7 @@ async fn login_with_the_rights_of_the_readme_runs_every_feature() {
     drop_login(&log).await;
 }
 
-/// What a refused login is to be granted, and the table or the statement that needs it.
+/// The rights that a refused login lacks, and the table or the statement that needs them.
 fn refusal<T: std::fmt::Debug>(refused: Result<T, Error>) -> String {
     match refused {
         Err(Error::Fault(Fault::Refused(reason))) => {

@@ -306,7 +306,7 @@ async fn interface_namespace_takes_messages_of_the_interface() {
     store.close().await;
 }
 
-/// A tenant has no connection of its own for writes.
+/// The tenants share the connections for writes.
 #[tokio::test(flavor = "multi_thread")]
 async fn writes_of_all_namespaces_share_a_few_connections() {
     let database = fresh_database().await;

@@ -117,7 +117,7 @@ async fn write_one(store: &PostgresStore) -> Result<Written, Error> {
 /// Makes each kind of call with the one limit that it has, while the other limit is long.
 async fn assert_each_call_keeps_its_limit(config: &Config, store: &PostgresStore) {
     let expected = cause_kinds();
-    // It has a short limit of its own.
+    // `health` has a short limit.
     let unhealthy = soon(store.health()).await;
     assert!(expected.contains(&cause(&unhealthy).kind()), "{unhealthy}");
     if config.read_timeout == LIMIT {

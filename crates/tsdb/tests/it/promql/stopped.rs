@@ -9,7 +9,7 @@ use tsdb::{Db, DbOptions, Labels, Sample};
 
 const SERIES: u64 = 300;
 const STEPS: u64 = 2_000;
-/// A query asks after at most so many samples.
+/// The most samples that a query reads before it asks.
 const ASKS_AFTER: u64 = 1 << 18;
 /// One pass over the values of all series asks at least so often.
 const PASS: u64 = SERIES * STEPS / ASKS_AFTER;

@@ -192,7 +192,7 @@ async fn objects_of_others_are_named_in_one_list() {
     );
 }
 
-/// What does not use the names of streams and types stays as it is.
+/// Objects that do not use the names of streams and types stay.
 #[tokio::test]
 async fn other_objects_of_others_survive() {
     let (database, mut sql) = message_db().await;
