@@ -35,6 +35,10 @@ report run:
 compare *args:
     cargo run --release -p bench --bin compare -- {{args}}
 
+# Our stores beside those that a reader would take instead; writes reports/peers.md.
+peers *args:
+    cargo run --release -p bench --bin peers -- {{args}}
+
 # A flame graph and a heap profile of the matching rows of a bench program.
 profile target filter:
     cargo bench -p bench --features cpu-profile --bench {{target}} -- --profile-time 5 "{{filter}}"

@@ -132,8 +132,7 @@ fn with_floors(row: Row, cell: &Cell) -> Row {
     match (cell.callers, cell.events) {
         (1, 1) => {
             let floor = floors::insert_1(log);
-            let row = row.floor(&floor).floor(&floors::select_1(log));
-            let row = row.fills("comparison");
+            let row = row.floor(&floor).fills("comparison");
             goal(
                 row,
                 Goal::at_most_times(&floor, 1.25),

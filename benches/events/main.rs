@@ -9,6 +9,7 @@ mod performance;
 mod project;
 mod projection_limits;
 mod query;
+mod slices;
 mod sqlite;
 mod streams;
 mod subscriptions;
@@ -33,7 +34,9 @@ fn main() -> ExitCode {
                 projection_limits::declare(target, &servers)
             }),
             ("subscriptions", &|target| {
-                subscriptions::declare(target, &servers)
+                subscriptions::declare(target, &servers)?;
+                slices::rows(target, &servers);
+                Ok(())
             }),
             ("performance", &|target| {
                 performance::declare(target, &servers)

@@ -31,7 +31,7 @@ pub(crate) fn declare(target: &mut Target, servers: &Servers) -> Result<(), BoxE
         for entry in entries(Operation::AppendTest, Operation::AppendTestIf) {
             let op = entry.3;
             let row = row(&entry, label).one_op(format!("{}; the log was empty", op.text()));
-            target.row(row.floor(&op.floor(&empty)), &op.on(&empty));
+            target.row(op.with_floor(row, &empty), &op.on(&empty));
         }
         let (log, sqlite) = (
             Log::of(&local, *size),
@@ -40,7 +40,7 @@ pub(crate) fn declare(target: &mut Target, servers: &Servers) -> Result<(), BoxE
         for entry in entries(Operation::Append, Operation::AppendIf) {
             let op = entry.3;
             let row = || row(&entry, label).on_the_dataset().one_op(op.text());
-            target.row(row().floor(&op.floor(&log)), &op.on(&log));
+            target.row(op.with_floor(row(), &log), &op.on(&log));
             // On SQLite only one of the two datasets is measured.
             if label == SQLITE_AT {
                 target.row(row().variant("SQLite"), &op.on(&sqlite));

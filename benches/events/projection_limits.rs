@@ -7,7 +7,6 @@
 //! scheduler: a call that starts after another one has ended is admitted.
 
 use crate::support::cells::{Access, Cell, Tables};
-use crate::support::floors;
 use crate::support::reader::{Reader, expect};
 use crate::support::server::Servers;
 use bench::{BoxError, Expect, Op, Outcome, Row, Target};
@@ -28,7 +27,7 @@ pub(crate) fn declare(target: &mut Target, servers: &Servers) -> Result<(), BoxE
 
 fn projections(cell: &Cell) -> (Row, Op) {
     let callers = cell.callers;
-    // Above the limit the number of refusals depends on the scheduler.
+    // Above the limit the number of refusals depends on the scheduler. So no floor does the same work.
     let expected = if callers <= LIMIT {
         Expect::AllSucceed
     } else {
@@ -42,7 +41,6 @@ fn projections(cell: &Cell) -> (Row, Op) {
             cell.reading.read_text()
         ))
         .expect(expected)
-        .floor(&floors::select_1(&cell.log))
         .fills("projection_limits_ms");
     let set_up = Reader::configured(&cell.log, |config| {
         config.max_concurrent_projections = LIMIT;

@@ -92,10 +92,8 @@ fn no_two_alike(cell: &Cell) -> (Row, Op) {
 fn with_floors(row: Row, cell: &Cell) -> Row {
     let floor = fetched(cell);
     let mut row = row.floor(&floor);
-    // The second floor shows the share of the round trip.
     if cell.is_compared() {
-        let round_trip = floors::select_1(&cell.log);
-        row = row.floor(&round_trip).fills("comparison");
+        row = row.fills("comparison");
     }
     match cell.callers {
         _ if !cell.size.has_goals() => row,

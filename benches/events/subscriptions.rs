@@ -4,9 +4,12 @@
 //! - **Subscribe**, **Append**: 1,000 appends a second. A call of Append ends when the event is
 //!   committed. A call of Subscribe ends later, when a subscription of another store has delivered
 //!   the event.
+//! - **Append beside a rebuild**: the same appends, while a sliced projection is rebuilt again and again
+//!   from the events of the largest dataset, at full speed or slowed.
 //! - **Rebuild**: a projection that keeps a counter in the log's database is built from the whole
 //!   dataset, and from a million events.
 
+use super::slices::{self, Pace};
 use crate::support::content::Content;
 use crate::support::log::{Log, Store};
 use crate::support::reader::expect;
@@ -37,6 +40,16 @@ pub(crate) fn declare(target: &mut Target, servers: &Servers) -> Result<(), BoxE
     for end in [End::Delivery, End::Commit] {
         let (row, load) = appends(&server, time, end);
         target.load(row, load);
+    }
+    let full = Size::of_tables(target.profile()).into_iter().next_back();
+    if let Some(content) = full.map(|size| Content::Dataset(size.dataset)) {
+        for pace in [Pace::Full, Pace::Slowed] {
+            let log = Log::new(&server, content);
+            let row = append_row(&format!("Append beside a rebuild {pace}"));
+            let row = row.fills("subscriptions_delivery");
+            let load = move || appender(log.clone(), End::Commit, Some(pace));
+            target.load(row, Load::new(schedule(time), load));
+        }
     }
     let mut logs: Vec<(&str, Content)> = Size::of_tables(target.profile())
         .into_iter()
@@ -74,13 +87,8 @@ enum End {
 }
 
 fn appends(server: &Arc<Server>, time: Duration, end: End) -> (Row, Load) {
-    let schedule = Schedule::Open {
-        per_second: PER_SECOND,
-        callers: CALLERS,
-        time,
-    };
     let row = match end {
-        End::Commit => Row::new("Append", "PostgreSQL").one_op("1 append, until it is committed"),
+        End::Commit => append_row("Append"),
         End::Delivery => Row::new("Subscribe", "PostgreSQL")
             .one_op("1 append, until a subscription of another store has handed out its event")
             .goal(Goal::p50(SOON).peer("one commit and one NOTIFY")),
@@ -91,23 +99,41 @@ fn appends(server: &Arc<Server>, time: Duration, end: End) -> (Row, Load) {
         .goal(Goal::no_failed_call())
         .fills("subscriptions_delivery");
     let log = Log::new(server, Content::Past);
-    let load = Load::new(schedule, move || appender(log.clone(), end));
+    let load = Load::new(schedule(time), move || appender(log.clone(), end, None));
     (row, load)
 }
 
-async fn appender(log: Log, end: End) -> Result<impl Service, BoxError> {
+fn schedule(time: Duration) -> Schedule {
+    Schedule::Open {
+        per_second: PER_SECOND,
+        callers: CALLERS,
+        time,
+    }
+}
+
+fn append_row(name: &str) -> Row {
+    Row::new(name, "PostgreSQL")
+        .one_op("1 append, until it is committed")
+        .concurrency(CALLERS)
+        .events(1)
+        .goal(Goal::no_failed_call())
+}
+
+async fn appender(log: Log, end: End, beside: Option<Pace>) -> Result<impl Service, BoxError> {
     let database = log.renewed().await?;
+    // Dropping the set aborts its tasks, so they end with the last caller.
+    let mut follower = JoinSet::new();
+    if let Some(pace) = beside {
+        follower.spawn(slices::rebuild_again_and_again(Arc::clone(&database), pace));
+    }
     let writer = Arc::new(Store::connect(Arc::clone(&database)).await?);
     let reader = Store::connect(database).await?;
     let after = reader.events.head().await?;
-    let (delivered, follow) = watch::channel(Ok(Position::number_or_zero(after)));
-    // Dropping the set aborts its task, so the subscription ends with the last caller.
-    let mut follower = JoinSet::new();
+    let (delivered, follow) =
+        watch::channel(Ok(Position::number_or_zero(Bookmark::position_of(after))));
     follower.spawn(async move {
         let options = SubscribeOptions::new();
-        let mut events = reader
-            .events
-            .subscribe(Query::all(), after.map(Bookmark::from), options);
+        let mut events = reader.events.subscribe(Query::all(), after, options);
         while let Some(event) = events.next().await {
             let reached = event.map(|event| event.position().get());
             delivered.send_modify(|last| *last = reached.map_err(|error| error.to_string()));

@@ -13,14 +13,13 @@ use std::hint::black_box;
 use std::num::NonZeroU64;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
-use tsdb::wire::json::{self, Counters, Pieces, Query};
+use tsdb::wire::json::{Pieces, Query};
 use tsdb::{Aggregate, Db, DbOptions, MatchOp, Matcher, Sample};
 
 const MINUTE: NonZeroU64 = NonZeroU64::new(60_000).expect("not zero");
 
 pub(crate) fn declare(target: &mut Target) -> Result<(), BoxError> {
     json_rows(target);
-    http_rows(target);
     range_rows(target);
     aggregate_rows(target);
     select_rows(target)
@@ -87,30 +86,6 @@ fn query(points: usize) -> Op {
             }
         })
     })
-}
-
-fn http_rows(target: &mut Target) {
-    let row = |name: &str| {
-        let one_op = "the answer's status and body";
-        Row::new(name, "none")
-            .events(0)
-            .one_op(one_op)
-            .fills("tsdb_http")
-    };
-    let health = Op::blocking(|| Ok(())).call(|(), _| {
-        black_box(json::health());
-        Ok(Outcome::Success)
-    });
-    target.row(row("/health").steady(), &health);
-    let metrics = Op::blocking(|| Ok(())).call(|(), call| {
-        let counters = Counters {
-            points_written: call.op,
-            ..Counters::default()
-        };
-        black_box(json::counters(&counters));
-        Ok(Outcome::Success)
-    });
-    target.row(row("/metrics").steady(), &metrics);
 }
 
 /// One series of a million points.

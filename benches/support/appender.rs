@@ -54,7 +54,11 @@ impl Appender {
     }
 
     async fn on(store: Store) -> Result<Self, BoxError> {
-        let head = Position::number_or_zero(store.events.head().await?);
+        let head = store
+            .events
+            .head()
+            .await?
+            .map_or(0, |head| head.position.get());
         Ok(Self {
             store,
             other: None,

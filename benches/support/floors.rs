@@ -11,12 +11,6 @@ use dcb_core::postgres::Config;
 /// PostgreSQL's default of 100 connections.
 const MOST_WRITERS: usize = 50;
 
-/// A round trip.
-pub(crate) fn select_1(log: &Log) -> Floor {
-    let op = raw_reads::fetched(log, Read::One, 1);
-    Floor::new("select_1", "a prepared SELECT 1, one connection", &op)
-}
-
 /// One INSERT of one event.
 pub(crate) fn insert_1(log: &Log) -> Floor {
     let what = "one INSERT of 1 such event, autocommit, one connection";

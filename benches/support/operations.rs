@@ -4,7 +4,7 @@ use super::backend::{Backend, Opened, opened};
 use super::floors;
 use super::log::Log;
 use super::raw_reads::Read;
-use bench::{BoxError, Floor, Op, Outcome};
+use bench::{BoxError, Op, Outcome, Row};
 use course_enrollment::{
     CourseId, CourseOffered, EnrollmentCompleted, StudentId, course_capacity, courses_taken,
     is_enrolled, max_courses, seats_taken,
@@ -157,11 +157,11 @@ impl Operation {
         Ok(())
     }
 
-    /// The same work without the store, on the log's PostgreSQL. If the published read draws its
-    /// rows at random, the floor is a bare round trip.
-    pub(crate) fn floor(self, log: &Log) -> Floor {
+    /// The row with a floor, if it does work that the bare driver can do too: the published projections
+    /// fold in the process, and one of the published reads draws its course at random.
+    pub(crate) fn with_floor(self, row: Row, log: &Log) -> Row {
         let read_only = log.as_read_only();
-        match self {
+        let floor = match self {
             Self::AppendTest(1) | Self::AppendTestIf(1) | Self::Append(1) | Self::AppendIf(1) => {
                 floors::insert_1(log)
             }
@@ -179,8 +179,7 @@ impl Operation {
                         };
                         floors::fetched(&read_only, read, 1)
                     }
-                    // The published read draws its course at random.
-                    Selection::Complex => floors::select_1(&read_only),
+                    Selection::Complex => return row,
                     Selection::Enrollments => {
                         let read = Read::OfType {
                             event_type: EnrollmentCompleted::TYPE,
@@ -190,8 +189,9 @@ impl Operation {
                     }
                 }
             }
-            Self::Project(_) | Self::ProjectStream(_) => floors::select_1(&read_only),
-        }
+            Self::Project(_) | Self::ProjectStream(_) => return row,
+        };
+        row.floor(&floor)
     }
 }
 

@@ -14,8 +14,6 @@ use std::sync::Arc;
 /// A read, written as the simplest SQL for it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Read {
-    /// No events: the round trip alone.
-    One,
     /// The events of a type with a tag.
     Tagged {
         /// The type.
@@ -42,7 +40,6 @@ pub(crate) enum Read {
 }
 
 const HEAD: &str = "SELECT position, id::text FROM dcb.event ORDER BY position DESC LIMIT 1";
-const ONE: &str = "SELECT 1";
 const TAGGED: &str = "
     SELECT e.position, e.recorded_at, e.id, e.type, e.tags, e.metadata, e.data
       FROM dcb.event_tag t JOIN dcb.event e ON e.position = t.position
@@ -67,7 +64,6 @@ const FIRST: &str = "
 impl Read {
     fn statement(self, head: i64, head_id: &str) -> Query<'static, Postgres, PgArguments> {
         match self {
-            Self::One => sqlx::query(ONE),
             Self::Tagged {
                 event_type,
                 tag,

@@ -23,7 +23,11 @@ impl Reader {
     pub(crate) fn configured(log: &Log, change: fn(&mut Config)) -> AsyncOp<Self> {
         Op::given(log, move |log| async move {
             let store = Store::configured(log.database().await?, change).await?;
-            let head = Position::number_or_zero(store.events.head().await?);
+            let head = store
+                .events
+                .head()
+                .await?
+                .map_or(0, |head| head.position.get());
             let after = Position::new(head.saturating_sub(log.content().past_events()));
             let after = after.map(Bookmark::from);
             Ok(Self { store, after })

@@ -34,11 +34,11 @@ pub(crate) fn declare(target: &mut Target, servers: &Servers) -> Result<(), BoxE
     );
     for (table, name, events, op) in entries(Operation::AppendTest) {
         let row = row(table, name, events).one_op(op.text());
-        target.row(row.floor(&op.floor(&log)), &op.on(&log));
+        target.row(op.with_floor(row, &log), &op.on(&log));
     }
     for (table, name, events, op) in entries(Operation::Append) {
         let row = || row(table, name, events).on_the_dataset().one_op(op.text());
-        target.row(row().floor(&op.floor(&log)), &op.on(&log));
+        target.row(op.with_floor(row(), &log), &op.on(&log));
         target.row(row().variant("SQLite"), &op.on(&sqlite));
     }
     indexes::declare(target, &log);

@@ -10,7 +10,7 @@ const RETRY_AFTER: Duration = Duration::from_millis(500);
 ///
 /// It is a lock on a file. The operating system releases it when the process ends for any reason.
 #[derive(Debug)]
-pub(crate) struct Alone {
+pub struct Alone {
     _locked: File,
 }
 
@@ -18,6 +18,15 @@ impl Alone {
     /// The file that all runs on this machine lock.
     pub(crate) fn file() -> PathBuf {
         std::env::temp_dir().join("registrar-bench.lock")
+    }
+
+    /// Waits until no other run measures on this machine. `holder` is the name that they print while
+    /// they wait for this one.
+    ///
+    /// # Errors
+    /// Of the file that all runs lock.
+    pub fn on_this_machine(holder: &str) -> Result<Self, Error> {
+        Self::wait(&Self::file(), holder)
     }
 
     /// Locks `file`. If another run holds it, prints the name of that run and waits. Ctrl-C ends

@@ -1,6 +1,7 @@
 //! The machine, the build and the command: the head of every page.
 
 use crate::profile::Profile;
+use crate::storage::Storage;
 use serde::{Deserialize, Serialize};
 use std::process::Command;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -26,10 +27,14 @@ pub struct Environment {
     pub platform: (String, String),
     /// The compiler.
     pub rustc: String,
+    /// The device under the folder of temporary files; `None` in runs that were saved before this
+    /// was recorded, and if it is not known.
+    #[serde(default)]
+    pub storage: Option<Storage>,
 }
 
 impl Environment {
-    /// Reads the machine's properties and asks git and rustc.
+    /// Reads the machine's properties, asks git and rustc, and times some flushes.
     pub fn capture() -> Self {
         let wanted = RefreshKind::nothing()
             .with_cpu(CpuRefreshKind::nothing())
@@ -54,6 +59,7 @@ impl Environment {
             os: System::long_os_version().ok().unwrap_or_else(unknown),
             platform: (go_os().to_owned(), go_arch().to_owned()),
             rustc: output_of("rustc", &["--version"]).unwrap_or_else(unknown),
+            storage: Storage::of(&std::env::temp_dir()),
         }
     }
 }

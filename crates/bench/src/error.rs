@@ -39,6 +39,14 @@ pub enum Error {
         /// The name of the floor.
         floor: String,
     },
+    /// A goal compares its row with one that the target does not have. Add that row.
+    #[error("row {id} has a goal against {other}, which is not a row of its target")]
+    UnknownRow {
+        /// The row.
+        id: String,
+        /// The id in the goal.
+        other: String,
+    },
     /// A row fills a table that no page has. Name a table of a page.
     #[error("row {id} fills {table}, which no page has")]
     UnknownTable {

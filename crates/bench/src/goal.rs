@@ -1,4 +1,5 @@
 use crate::floor::Floor;
+use crate::row::Row;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
@@ -72,6 +73,35 @@ pub enum Bound {
         /// The size.
         at_most: f64,
     },
+    /// The rate in calls per second is at least this share of another row's, in the same run.
+    ShareOfRow {
+        /// The id of the other row.
+        row: String,
+        /// The share.
+        at_least: f64,
+    },
+    /// The median time of a call is at most this factor times another row's, in the same run.
+    TimesRow {
+        /// The id of the other row.
+        row: String,
+        /// The factor.
+        at_most: f64,
+    },
+    /// A call of a load reads the database at most this often.
+    ReadsPerCall {
+        /// The number of reads.
+        at_most: f64,
+    },
+}
+
+impl Bound {
+    /// The id of the row that this row is compared with.
+    pub(crate) fn other_row(&self) -> Option<&str> {
+        match self {
+            Self::ShareOfRow { row, .. } | Self::TimesRow { row, .. } => Some(row),
+            _ => None,
+        }
+    }
 }
 
 impl Goal {
@@ -142,6 +172,23 @@ impl Goal {
     /// [`Bound::PeakBytes`].
     pub fn peak_bytes(at_most: f64) -> Self {
         Self::new(Bound::PeakBytes { at_most })
+    }
+
+    /// [`Bound::ShareOfRow`].
+    pub fn share_of_row(row: &Row, at_least: f64) -> Self {
+        let row = row.id();
+        Self::new(Bound::ShareOfRow { row, at_least })
+    }
+
+    /// [`Bound::TimesRow`].
+    pub fn at_most_times_row(row: &Row, at_most: f64) -> Self {
+        let row = row.id();
+        Self::new(Bound::TimesRow { row, at_most })
+    }
+
+    /// [`Bound::ReadsPerCall`].
+    pub fn reads_per_call(at_most: f64) -> Self {
+        Self::new(Bound::ReadsPerCall { at_most })
     }
 
     /// A figure of a comparable system, printed next to the goal.

@@ -1,3 +1,5 @@
+//! [referee]: ::referee
+//!
 #![doc = include_str!("../README.md")]
 
 mod alloc;
@@ -13,6 +15,7 @@ pub mod load;
 mod measure;
 mod op;
 pub mod pages;
+pub mod peers;
 mod profile;
 mod profiler;
 mod progress;
@@ -20,9 +23,11 @@ pub mod report;
 mod result;
 mod row;
 mod run;
+mod storage;
 mod workers;
 
 pub use alloc::{Allocated, AllocationScope, CountingAllocator};
+pub use alone::Alone;
 pub use bench_target::{
     Declare, Settings, Target, measure, reports_folder, runs_folder, target, targets,
 };
@@ -35,6 +40,7 @@ pub use profile::Profile;
 pub use result::{Figures, FloorFigures, Interval, Measured, RowResult, SampleFigures};
 pub use row::{Declared, Reading, Row};
 pub use run::{RunId, TargetRun, VERSION};
+pub use storage::Storage;
 
 /// Every program that links this crate counts its allocations.
 #[global_allocator]

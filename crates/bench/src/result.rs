@@ -49,6 +49,24 @@ impl RowResult {
             Measured::Figures(_) | Measured::Not { .. } => None,
         }
     }
+
+    /// Calls per elapsed second.
+    pub(crate) fn calls_per_second(&self) -> Option<f64> {
+        match &self.measured {
+            Measured::Figures(figures) => Some(figures.calls_per_second),
+            Measured::Load(load) => Some(load.calls_per_second()),
+            Measured::Not { .. } => None,
+        }
+    }
+
+    /// The median time of a call.
+    pub(crate) fn p50_ns(&self) -> Option<u64> {
+        match &self.measured {
+            Measured::Figures(figures) => Some(figures.p50_ns),
+            Measured::Load(load) => Some(load.latency().p50_ns),
+            Measured::Not { .. } => None,
+        }
+    }
 }
 
 /// Figures, or the reason why there are none.

@@ -19,7 +19,7 @@ pub(super) async fn positions_are_dense_from_one(store: &impl EventStore) {
     for number in 1..=5 {
         let appended = store.append(tagged(&[])).await.unwrap();
         assert_eq!(appended.first(), at(number));
-        assert_eq!(store.head().await.unwrap(), Some(at(number)));
+        assert_eq!(head(store).await, number);
     }
     assert_eq!(positions(&log(store).await), [1, 2, 3, 4, 5]);
 }

@@ -25,10 +25,11 @@ fn unless(name: &str) -> AppendCondition {
 
 pub(super) async fn reads_return_bookmarks_that_are_accepted(store: &impl EventStore) {
     let empty = store.query(&tag("a"), ReadOptions::new()).await.unwrap();
-    assert_eq!(empty.head, None);
+    assert_eq!((empty.head, store.head().await.unwrap()), (None, None));
     store.append(many(5, "a")).await.unwrap();
     let whole = store.query(&tag("a"), ReadOptions::new()).await.unwrap();
     let last = whole.events.last().map(SequencedEvent::bookmark);
+    assert_eq!(store.head().await.unwrap(), last);
     for query in [tag("a"), tag("absent"), Query::all()] {
         for options in [ReadOptions::new(), ReadOptions::new().backwards()] {
             for options in [options, options.limit(0)] {

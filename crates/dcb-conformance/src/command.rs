@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use conformance_suite::{assert_refused, at_once};
 use dcb_core::{
-    Append, AppendCondition, Bookmark, Command, CommandExecutor, Error, EventStore, EventType,
-    Fault, RecordedCommand,
+    Append, AppendCondition, Command, CommandExecutor, Error, EventStore, EventType, Fault,
+    RecordedCommand,
 };
 
 use super::CALLERS;
@@ -147,7 +147,7 @@ pub(super) async fn executor_retries_after_conflict(store: &Arc<impl EventStore 
                 assert_eq!(command.command_type(), "Twice");
                 // The first condition sees every event and conflicts; the second sees none.
                 let after = if first { None } else { store.head().await? };
-                let unchanged = AppendCondition::fail_if(tag("a")).after(after.map(Bookmark::from));
+                let unchanged = AppendCondition::fail_if(tag("a")).after(after);
                 Ok::<_, Error>(Append::new(tagged(&["a"])).condition(unchanged))
             }
         })

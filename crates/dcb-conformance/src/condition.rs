@@ -53,7 +53,7 @@ pub(super) async fn after_up_to_the_head_is_accepted(store: &impl EventStore) {
     }
     assert_accepted(
         store,
-        AppendCondition::fail_if(tag("a")).after(store.head().await.unwrap().map(Bookmark::from)),
+        AppendCondition::fail_if(tag("a")).after(store.head().await.unwrap()),
     )
     .await;
 }
@@ -109,9 +109,9 @@ pub(super) async fn each_query_item_is_enforced(store: &impl EventStore) {
     for (index, item) in tags.iter().enumerate() {
         let after = store.head().await.unwrap();
         let seen = index as u64;
-        assert_eq!(Position::number_or_zero(after), seen);
+        assert_eq!(after.map_or(0, |head| head.position.get()), seen);
         store.append(tagged(&[item])).await.unwrap();
-        let condition = AppendCondition::fail_if(boundary.clone()).after(after.map(Bookmark::from));
+        let condition = AppendCondition::fail_if(boundary.clone()).after(after);
         assert_conflict(store, condition, seen + 1).await;
     }
 }

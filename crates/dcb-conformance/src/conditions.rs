@@ -3,8 +3,8 @@
 
 use conformance_suite::assert_refused;
 use dcb_core::{
-    Append, AppendCondition, Bookmark, DecisionModel, Error, EventStore, Fault, Limits, Problem,
-    Projector, Query, QueryItem, Tag, Tracking,
+    Append, AppendCondition, DecisionModel, Error, EventStore, Fault, Limits, Problem, Projector,
+    Query, QueryItem, Tag, Tracking,
 };
 use uuid::Uuid;
 
@@ -115,7 +115,7 @@ pub(super) async fn every_item_of_every_condition_is_enforced(store: &impl Event
     let either = |one: &str, other: &str| AppendCondition::fail_if(tag(one).or(tag(other)));
     let conditions = || [either("a", "b"), either("c", "d"), unless("e")];
     for (index, name) in ["a", "b", "c", "d", "e"].into_iter().enumerate() {
-        let seen = store.head().await.unwrap().map(Bookmark::from);
+        let seen = store.head().await.unwrap();
         let conditions = || conditions().map(|condition| condition.after(seen));
         assert_accepted(store, conditions()).await;
         let appended = store.append(tagged(&[name])).await.unwrap();

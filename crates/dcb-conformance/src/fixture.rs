@@ -53,7 +53,8 @@ pub(super) async fn read(store: &impl EventStore, query: &Query) -> Vec<Sequence
 
 /// The last position as a number, 0 if the log is empty.
 pub(super) async fn head(store: &impl EventStore) -> u64 {
-    Position::number_or_zero(store.head().await.expect("the head can be read"))
+    let head = store.head().await.expect("the head can be read");
+    head.map_or(0, |head| head.position.get())
 }
 
 /// The positions of the events as numbers.

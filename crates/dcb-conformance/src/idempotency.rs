@@ -80,6 +80,27 @@ pub(super) async fn repeated_append_compares_tags_as_sets(store: &impl EventStor
     assert_eq!(again, first, "tags are a set");
 }
 
+pub(super) async fn repeated_append_may_have_another_trace(store: &impl EventStore) {
+    let traced = |trace: Option<&str>| {
+        let event = Event::builder("A").id(id(1)).metadata("k", "v");
+        let trace = trace.map(|trace| (Event::TRACEPARENT, trace));
+        let event = trace
+            .into_iter()
+            .fold(event, |event, (key, trace)| event.metadata(key, trace));
+        event.metadata("l", "v").build().unwrap()
+    };
+    let first = store.append(traced(Some("first"))).await.unwrap();
+    for again in [traced(Some("second")), traced(None)] {
+        assert_eq!(store.append(again).await.unwrap(), first);
+    }
+    let stored = log(store).await;
+    let trace = stored[0].metadata_value(Event::TRACEPARENT);
+    assert_eq!((stored.len(), trace), (1, Some("first")));
+    // All other metadata is content.
+    let other = traced(Some("first")).to_builder().metadata("m", "v");
+    assert_taken(store, other.build().unwrap(), 1).await;
+}
+
 pub(super) async fn known_id_with_other_content_is_refused(store: &impl EventStore) {
     let built = |event_type: &str, tag: &str, keys: [&str; 2], data: &str| {
         let event = Event::builder(event_type).id(id(1)).tag(tag).data(data);

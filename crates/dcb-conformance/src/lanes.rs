@@ -51,6 +51,56 @@ pub(super) async fn crowd_on_one_boundary_is_served(store: &Arc<impl EventStore 
     }
 }
 
+/// Each command is stored with its own events, although others decide in the same lane. A lone one reads
+/// nothing after the first.
+pub(super) async fn decisions_with_commands_share_a_lane(store: &Arc<impl EventStore + 'static>) {
+    let seats = || DecisionModel::new(Projector::counter(tag("seat")));
+    let seen = at_once(store, 40, move |store, number| async move {
+        let name = format!("caller {number}");
+        let mut model = seats();
+        if number % 4 != 0 {
+            model = model.command(Command::builder(&name).build().unwrap());
+        }
+        let mut seen = 0;
+        let decide = |taken| {
+            seen = taken;
+            Ok::<_, Error>([tagged(&["seat", &name]), tagged(&[&name])])
+        };
+        model.decide(&store, decide).await.unwrap();
+        seen
+    });
+    let mut seen = seen.await;
+    seen.sort_unstable();
+    assert_eq!(seen, (0..40).collect::<Vec<_>>());
+    let log = log(store).await;
+    let commands = store.commands(None, u64::MAX).await.unwrap();
+    assert_eq!(commands.len(), 30);
+    for kept in commands {
+        let name = kept.command().command_type();
+        let events: Vec<_> = kept.positions().collect();
+        assert_eq!(events.len(), 2, "{name}");
+        for position in events {
+            assert!(log[position.get() as usize - 1].has_tag(name), "{name}");
+        }
+    }
+    let before = store.stats().reads;
+    for taken in 40..50 {
+        let command = Command::builder("Alone").build().unwrap();
+        let decide = |seen| {
+            assert_eq!(seen, taken);
+            Ok::<_, Error>(tagged(&["seat"]))
+        };
+        seats()
+            .command(command)
+            .decide(store, decide)
+            .await
+            .unwrap();
+    }
+    if store.lanes().is_some() {
+        assert_eq!(store.stats().reads, before);
+    }
+}
+
 pub(super) async fn crowd_of_commands_is_served(store: &Arc<impl EventStore + 'static>) {
     let answers = at_once(store, 30, |store, number| async move {
         let executor = CommandExecutor::new(Arc::clone(&store));
@@ -417,7 +467,7 @@ pub(super) async fn random_decisions_agree_with_replayed_log(
     for callers in CALLERS {
         let workload = Workload {
             seed: callers as u64,
-            decisions: 400 / callers,
+            decisions: 600 / callers,
         };
         let ledgers = at_once(store, callers, |store, number| async move {
             checker::decide(&store, workload, number as u64).await

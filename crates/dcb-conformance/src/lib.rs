@@ -113,6 +113,7 @@ macro_rules! for_each_case {
                 repeated_append_ignores_condition
                 repeated_append_ignores_tracking
                 repeated_append_compares_tags_as_sets
+                repeated_append_may_have_another_trace
                 known_id_with_other_content_is_refused
                 partly_stored_append_is_refused
                 stored_append_with_other_content_names_the_id
@@ -164,6 +165,7 @@ macro_rules! for_each_case {
             subscription {
                 subscription_yields_existing_then_new_events
                 subscription_starts_after_a_position
+                subscription_from_head_has_only_new_events
                 subscription_after_beyond_head_ends_with_error
                 batches_report_progress
                 next_batch_returns_rest_of_started_batch
@@ -202,6 +204,7 @@ macro_rules! for_each_case {
             lanes {
                 crowd_on_one_boundary_is_served
                 crowd_of_commands_is_served
+                decisions_with_commands_share_a_lane
                 every_seat_is_taken_and_none_twice
                 first_callers_get_the_seats
                 decisions_on_different_boundaries_do_not_wait

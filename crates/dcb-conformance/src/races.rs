@@ -39,7 +39,7 @@ pub(super) async fn one_of_many_callers_wins_a_condition(store: &Arc<impl EventS
             let after = if round % 2 == 0 {
                 None
             } else {
-                store.head().await.unwrap().map(Bookmark::from)
+                store.head().await.unwrap()
             };
             let answers = at_once(store, callers, |store, _| {
                 let condition = AppendCondition::fail_if(tag(&name)).after(after);
@@ -87,7 +87,7 @@ pub(super) async fn condition_with_two_items_conflicts_on_either(
     for callers in CALLERS {
         for round in 0..6 {
             let names = ["left", "right"].map(|side| format!("{side} {round} of {callers}"));
-            let after = store.head().await.unwrap().map(Bookmark::from);
+            let after = store.head().await.unwrap();
             let answers = at_once(store, callers, |store, number| {
                 let both = tag(&names[0]).or(tag(&names[1]));
                 let event = tagged(&[&names[number % 2]]);

@@ -68,6 +68,20 @@ pub(super) async fn subscription_starts_after_a_position(store: &Arc<impl EventS
     assert_eq!(positions(&take(&mut events, 1).await), [6]);
 }
 
+pub(super) async fn subscription_from_head_has_only_new_events(
+    store: &Arc<impl EventStore + 'static>,
+) {
+    for _ in 0..3 {
+        let head = store.head().await.unwrap();
+        let mut events = store.subscribe(Query::all(), head, SubscribeOptions::new());
+        let appended = store.append(tagged(&["a"])).await.unwrap();
+        assert_eq!(
+            positions(&take(&mut events, 1).await),
+            [appended.first().get()]
+        );
+    }
+}
+
 pub(super) async fn subscription_after_beyond_head_ends_with_error(
     store: &Arc<impl EventStore + 'static>,
 ) {

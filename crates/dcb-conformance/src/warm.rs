@@ -144,7 +144,7 @@ pub(super) async fn random_decisions_beside_other_writers_agree_with_replayed_lo
     for callers in CALLERS {
         let workload = Workload {
             seed: 71 + callers as u64,
-            decisions: 400 / callers,
+            decisions: 600 / callers,
         };
         let ledgers = at_once(store, callers, |store, number| async move {
             match number % 4 {

@@ -1,4 +1,7 @@
-use crate::{Error, EventStore, MemoryStore, Problem};
+use store_fault::StoreUrl;
+
+use crate::text::invalid;
+use crate::{Error, EventStore, MemoryStore};
 
 #[cfg(feature = "postgres")]
 use crate::postgres::{self, PostgresStore};
@@ -48,18 +51,25 @@ impl AnyStore {
     /// if the backend is not compiled in; the errors of `SqliteStore::open` or
     /// `PostgresStore::connect`.
     pub async fn open(url: &str) -> Result<Self, Error> {
-        match url.split_once(':').unwrap_or(("sqlite", url)) {
-            ("memory", "") => Ok(Self::Memory(MemoryStore::new())),
-            // A `?` would begin parameters, which would otherwise become a part of the file's name.
-            ("sqlite", path) if !path.is_empty() && !path.contains('?') => sqlite(path).await,
-            ("postgres" | "postgresql", _) => postgres(url).await,
-            _ => Err(Error::Invalid {
-                field: "url".to_owned(),
-                problem: Problem::Malformed {
-                    reason: "expected memory:, sqlite:path, a path or postgres://".to_owned(),
-                },
-            }),
+        match StoreUrl::parse(url).map_err(invalid("url"))? {
+            StoreUrl::Memory => Ok(Self::Memory(MemoryStore::new())),
+            #[cfg(feature = "sqlite")]
+            StoreUrl::SqliteInMemory => Self::open_sqlite(sqlite::Config::memory()).await,
+            #[cfg(feature = "sqlite")]
+            StoreUrl::File(path) => Self::open_sqlite(sqlite::Config::file(path)).await,
+            #[cfg(feature = "postgres")]
+            StoreUrl::Postgres(url) => {
+                let connected = PostgresStore::connect(postgres::Config::new(url)).await;
+                connected.map(Self::Postgres)
+            }
+            #[cfg(not(all(feature = "sqlite", feature = "postgres")))]
+            other => Err(other.not_compiled().into()),
         }
+    }
+
+    #[cfg(feature = "sqlite")]
+    async fn open_sqlite(config: sqlite::Config) -> Result<Self, Error> {
+        SqliteStore::open(config).await.map(Self::Sqlite)
     }
 
     /// Deletes all events, tracked positions and commands, for tests and demonstrations. See the
@@ -86,32 +96,4 @@ impl EventStore for AnyStore {
         #[cfg(feature = "postgres")]
         Self::Postgres(store) => store,
     } }
-}
-
-#[cfg(feature = "sqlite")]
-async fn sqlite(path: &str) -> Result<AnyStore, Error> {
-    let config = match path.strip_prefix("//").unwrap_or(path) {
-        ":memory:" => sqlite::Config::memory(),
-        path => sqlite::Config::file(path),
-    };
-    SqliteStore::open(config).await.map(AnyStore::Sqlite)
-}
-
-#[cfg(not(feature = "sqlite"))]
-async fn sqlite(_: &str) -> Result<AnyStore, Error> {
-    Err(crate::Fault::FeatureDisabled { feature: "sqlite" }.into())
-}
-
-#[cfg(feature = "postgres")]
-async fn postgres(url: &str) -> Result<AnyStore, Error> {
-    let store = PostgresStore::connect(postgres::Config::new(url)).await?;
-    Ok(AnyStore::Postgres(store))
-}
-
-#[cfg(not(feature = "postgres"))]
-async fn postgres(_: &str) -> Result<AnyStore, Error> {
-    Err(crate::Fault::FeatureDisabled {
-        feature: "postgres",
-    }
-    .into())
 }

@@ -1,10 +1,8 @@
 use std::time::Duration;
 
-use group_commit::deadline_after;
-use tokio::time::{Instant, timeout_at};
+use group_commit::{TryFailed, until_known};
 use uuid::Uuid;
 
-use crate::subscription::Backoff;
 use crate::{Append, Appended, Error, EventStore};
 
 /// Appends events, and repeats the append with the same ids until the store gives a definite
@@ -45,37 +43,21 @@ pub async fn append_until_known<S: EventStore>(
     limit: Duration,
 ) -> Result<Appended, Error> {
     let append = with_ids(append);
-    let deadline = deadline_after(Instant::now().into_std(), limit);
-    let mut backoff = Backoff::default();
-    let mut unknown = None;
-    loop {
-        let error = match store.submit(append.clone()).await {
-            Err(error) if !is_definite(&error) => error,
-            outcome => return outcome,
-        };
-        let is_unknown = matches!(error, Error::OutcomeUnknown { .. });
-        let may_pass = is_unknown || error.is_transient();
-        if is_unknown {
-            unknown = Some(error.clone());
-        }
-        if !may_pass || timeout_at(deadline.into(), backoff.pause()).await.is_err() {
-            // A later try wrote nothing, but an earlier one may have.
-            return Err(unknown.unwrap_or(error));
-        }
-    }
+    until_known(limit, || store.submit(append.clone()), meaning).await
 }
 
-/// Whether the error proves that no try has stored the events.
-fn is_definite(error: &Error) -> bool {
-    matches!(
-        error,
+fn meaning(error: &Error) -> TryFailed {
+    match error {
         Error::Invalid { .. }
-            | Error::DuplicateId { .. }
-            | Error::AfterBeyondHead { .. }
-            | Error::PastReplaced { .. }
-            | Error::AlreadyTracked { .. }
-            | Error::Conflict { .. }
-    )
+        | Error::DuplicateId { .. }
+        | Error::AfterBeyondHead { .. }
+        | Error::PastReplaced { .. }
+        | Error::AlreadyTracked { .. }
+        | Error::Conflict { .. } => TryFailed::Definite,
+        Error::OutcomeUnknown { .. } => TryFailed::Unknown,
+        error if error.is_transient() => TryFailed::Transient,
+        _ => TryFailed::Final,
+    }
 }
 
 fn with_ids(mut append: Append) -> Append {

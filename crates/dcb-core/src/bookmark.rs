@@ -1,6 +1,7 @@
 use std::fmt;
 use std::str::FromStr;
 
+use store_fault::{parse_place, write_place};
 use uuid::Uuid;
 
 use crate::text::invalid;
@@ -12,7 +13,8 @@ use crate::{Error, Position, Problem};
 /// backup, or that failed over to a replica that was behind, gives the positions of the lost events
 /// to new ones. With the id, the store notices that: a call with a bookmark of a lost event fails
 /// with [`Error::PastReplaced`], or with [`Error::AfterBeyondHead`] while the log is still shorter.
-/// So keep the bookmarks that the store returns: [`Events::head`](crate::Events::head),
+/// So keep the bookmarks that the store returns: [`EventStore::head`](crate::EventStore::head),
+/// [`Events::head`](crate::Events::head),
 /// [`EventBatch::through`](crate::EventBatch::through),
 /// [`SequencedEvent::bookmark`](crate::SequencedEvent::bookmark).
 ///
@@ -93,10 +95,7 @@ impl Bookmark {
 
 impl fmt::Display for Bookmark {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.event_id {
-            Some(id) => write!(formatter, "{}@{id}", self.position),
-            None => self.position.fmt(formatter),
-        }
+        write_place(formatter, self.position, self.event_id)
     }
 }
 
@@ -107,21 +106,10 @@ impl FromStr for Bookmark {
     /// [`Error::Invalid`] with field `bookmark` unless the text is a whole number from 1, or one
     /// followed by `@` and a UUID.
     fn from_str(text: &str) -> Result<Self, Error> {
-        let (position, id) = match text.split_once('@') {
-            Some((position, id)) => (position, Some(id)),
-            None => (text, None),
-        };
-        let malformed = || {
-            let reason = "expected a whole number from 1, or one with @ and a UUID".to_owned();
-            invalid("bookmark")(Problem::Malformed { reason })
-        };
-        Ok(Self {
-            position: position.parse().map_err(|_| malformed())?,
-            event_id: id
-                .map(Uuid::from_str)
-                .transpose()
-                .map_err(|_| malformed())?,
-        })
+        let expected = "expected a whole number from 1, or one with @ and a UUID";
+        let place = parse_place(text).ok_or_else(|| Problem::malformed(expected));
+        let (position, event_id) = place.map_err(invalid("bookmark"))?;
+        Ok(Self { position, event_id })
     }
 }
 

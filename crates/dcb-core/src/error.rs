@@ -1,6 +1,6 @@
 use std::sync::Arc;
 
-use store_fault::Fault;
+use store_fault::{Fault, Problem, SharedError};
 use uuid::Uuid;
 
 use crate::{Bookmark, Position};
@@ -41,7 +41,7 @@ pub enum Error {
     /// The event at the position is not the one that the caller's [`Bookmark`] names: the log was
     /// restored from a backup, failed over to a replica that was behind, or was emptied. Nothing was
     /// written. The caller's state may contain lost events. Build it again from the start, or go on
-    /// from a plain position on purpose; see the README.
+    /// from a plain position on purpose; see the guide on operating.
     #[error(
         "the event at position {position} is not the one that was read: the log was restored, failed \
          over or emptied since"
@@ -86,7 +86,25 @@ pub enum Error {
         /// The projection.
         name: String,
         /// The handler's error.
-        source: Arc<dyn std::error::Error + Send + Sync>,
+        source: SharedError,
+    },
+    /// An event of a sliced projection has no key, or several. Nothing was written. Give events without a
+    /// key one ([`SliceKey::or_without`](crate::SliceKey::or_without)), or choose one of several
+    /// ([`SliceKey::by`](crate::SliceKey::by)).
+    #[error("the event at position {position} has {found} keys, a sliced projection needs one")]
+    NotOneKey {
+        /// The position of the event.
+        position: Position,
+        /// The number of its keys.
+        found: usize,
+    },
+    /// A later version of the projection has taken the place of this one. Stop the runner.
+    #[error("version {version} of {name} is retired: a later version has taken its place")]
+    Superseded {
+        /// The projection.
+        name: String,
+        /// The version of the runner.
+        version: u32,
     },
     /// The store is already running the maximum number of projections; nothing was read. Try again
     /// later, or raise the limit.
@@ -134,7 +152,7 @@ pub enum Error {
     #[error("the data is not the expected JSON: {source}")]
     Json {
         /// The error of `serde_json`.
-        source: Arc<dyn std::error::Error + Send + Sync>,
+        source: SharedError,
     },
     /// The data of a stored event is not JSON of the shape that the program expects. Correct the
     /// program, or read old shapes through [`Upcasting`](crate::Upcasting).
@@ -145,7 +163,7 @@ pub enum Error {
         /// The type of the event.
         event_type: Arc<str>,
         /// The error of `serde_json`.
-        source: Arc<dyn std::error::Error + Send + Sync>,
+        source: SharedError,
     },
     /// The data of a stored event does not have the shape of its version. Extend the upcast of that
     /// version to accept the event.
@@ -160,7 +178,7 @@ pub enum Error {
         /// The version of its data.
         version: u32,
         /// The error of `serde_json`.
-        source: Arc<dyn std::error::Error + Send + Sync>,
+        source: SharedError,
     },
     /// A stored event has a version newer than any this program supports. Update the program.
     #[error(
@@ -183,7 +201,7 @@ pub enum Error {
         /// The entry: `line 7`, `position 7`.
         entry: String,
         /// The problem.
-        source: Arc<dyn std::error::Error + Send + Sync>,
+        source: SharedError,
     },
     /// Reading an import, or writing an export or a backup failed. Fix the cause, then continue after the last
     /// reported event.
@@ -221,6 +239,16 @@ impl Error {
     }
 }
 
+impl Error {
+    /// Whether the log does not have the event up to which the caller knows it.
+    pub(crate) fn is_of_another_past(&self) -> bool {
+        matches!(
+            self,
+            Self::AfterBeyondHead { .. } | Self::PastReplaced { .. }
+        )
+    }
+}
+
 fn or_zero(checkpoint: &Option<Bookmark>) -> String {
     checkpoint.map_or("0".to_owned(), |checkpoint| checkpoint.to_string())
 }
@@ -231,67 +259,4 @@ fn unknown_outcome(ids: &[Uuid]) -> &'static str {
     } else {
         "the outcome of the append is unknown: append the same events with the same ids again"
     }
-}
-
-/// An error or a text as the source of an [`Error`].
-pub(crate) fn shared(
-    source: impl Into<Box<dyn std::error::Error + Send + Sync>>,
-) -> Arc<dyn std::error::Error + Send + Sync> {
-    source.into().into()
-}
-
-/// A problem with a field, and how to correct it.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum Problem {
-    /// The field is empty. Give it a value.
-    #[error("is empty")]
-    Empty,
-    /// A text has too many characters. Shorten it.
-    #[error("has {actual} characters, {max} are allowed")]
-    TooLong {
-        /// The limit, in characters.
-        max: usize,
-        /// The length, in characters.
-        actual: usize,
-    },
-    /// A text contains a NUL character. Remove it.
-    #[error("contains a NUL character")]
-    ContainsNul,
-    /// A list has too many entries. Give fewer.
-    #[error("has {actual} entries, {max} are allowed")]
-    TooMany {
-        /// The limit.
-        max: usize,
-        /// The number of entries.
-        actual: usize,
-    },
-    /// A number, or a size in bytes, is too large. Give a smaller one.
-    #[error("is {actual}, at most {max} is allowed")]
-    TooLarge {
-        /// The limit.
-        max: u64,
-        /// The value.
-        actual: u64,
-    },
-    /// A number is too small. Give a greater one.
-    #[error("is {actual}, at least {min} is required")]
-    TooSmall {
-        /// The limit.
-        min: i64,
-        /// The value.
-        actual: i64,
-    },
-    /// A key that must be unique occurs twice. Give it once.
-    #[error("contains {key} twice")]
-    Duplicate {
-        /// The key.
-        key: String,
-    },
-    /// A text does not have the expected form. Give it the form that the reason names.
-    #[error("is malformed: {reason}")]
-    Malformed {
-        /// The expected form.
-        reason: String,
-    },
 }

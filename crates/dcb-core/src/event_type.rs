@@ -1,5 +1,5 @@
 use crate::Error;
-use crate::text::{check, invalid, text_conversions};
+use crate::text::{check, invalid};
 
 /// The type of an event, for example `EnrollmentCompleted`: 1 to 255 characters without NUL.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -30,4 +30,4 @@ impl EventType {
     }
 }
 
-text_conversions!(EventType);
+store_fault::text_conversions!(EventType, Error);

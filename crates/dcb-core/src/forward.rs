@@ -21,7 +21,7 @@
 ///
 ///     dcb_core::forward_event_store! { self { Self(store) => store }
 ///         query_stream query head count extent exists tracked commands
-///         projection_limit lanes outage notifications metrics health stats close
+///         projection_limit lanes kept_states outage notifications metrics health stats close
 ///     }
 /// }
 /// ```
@@ -30,7 +30,7 @@ macro_rules! forward_event_store {
     ($self:ident $arms:tt) => {
         $crate::forward_event_store! { $self $arms
             submit query_stream query head count extent exists tracked commands
-            projection_limit lanes outage notifications metrics health stats close
+            projection_limit lanes kept_states outage notifications metrics health stats close
         }
     };
     ($self:ident $arms:tt $($method:ident)+) => {
@@ -46,7 +46,7 @@ macro_rules! forward_event_store {
         query(query: &$crate::Query, options: $crate::ReadOptions) -> Result<$crate::Events, $crate::Error>
     } };
     (@head $self:ident $arms:tt) => { $crate::forward_event_store! { @async $self $arms
-        head() -> Result<Option<$crate::Position>, $crate::Error>
+        head() -> Result<Option<$crate::Bookmark>, $crate::Error>
     } };
     (@count $self:ident $arms:tt) => { $crate::forward_event_store! { @async $self $arms
         count(query: &$crate::Query) -> Result<u64, $crate::Error>
@@ -73,6 +73,9 @@ macro_rules! forward_event_store {
     } };
     (@lanes $self:ident $arms:tt) => { $crate::forward_event_store! { @plain $self $arms
         lanes() -> Option<&$crate::Lanes>
+    } };
+    (@kept_states $self:ident $arms:tt) => { $crate::forward_event_store! { @plain $self $arms
+        kept_states() -> Option<$crate::KeptStates>
     } };
     (@outage $self:ident $arms:tt) => { $crate::forward_event_store! { @plain $self $arms
         outage(since: std::time::Instant) -> Option<$crate::Error>

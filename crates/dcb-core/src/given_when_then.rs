@@ -5,9 +5,7 @@ use std::time::SystemTime;
 
 use serde_json::Value;
 
-use crate::{
-    Append, Bookmark, Event, EventStore, MemoryStore, Position, Query, ReadOptions, SequencedEvent,
-};
+use crate::{Append, Event, EventStore, MemoryStore, Query, ReadOptions, SequencedEvent};
 
 /// Creates a fresh log with these events, for one decision.
 ///
@@ -113,9 +111,9 @@ impl Given {
         decision: impl AsyncFnOnce(&MemoryStore) -> Result<T, E>,
     ) -> Outcome<T, E> {
         let readable = "reading from memory should not fail";
-        let before: Option<Position> = self.store.head().await.expect(readable);
+        let before = self.store.head().await.expect(readable);
         let result = decision(&self.store).await;
-        let options = ReadOptions::new().after(before.map(Bookmark::from));
+        let options = ReadOptions::new().after(before);
         let appended = self.store.query(&Query::all(), options).await;
         Outcome {
             result,

@@ -2,9 +2,10 @@
 //!
 //! Without the feature `metrics`, all of this is empty; see the crate `store-meter`.
 
-use store_meter::{Counter, Gauge, Histogram, PoolMeter, QueueMeter, Scope, Share, Shared};
+use store_meter::{Counter, Gauge, Outcome, Scope, Share, Shared, StoreMeter, StoreNames};
 
-use crate::{Appended, Error, Fault};
+use crate::lane::StateOutcome;
+use crate::{Appended, Error};
 
 /// The handles of a store on the `metrics` facade, without content unless the feature `metrics` is on.
 /// Cheap to clone.
@@ -19,28 +20,20 @@ pub struct Metrics {
 
 #[derive(Clone, Debug, Default)]
 struct Handles {
-    appends: Appends,
-    events: Counter,
-    commit_events: Histogram,
-    queue: QueueMeter,
-    reads: PoolMeter,
-    lost_writers: Counter,
+    store: StoreMeter,
     decisions: Decisions,
-    followers: Followers,
 }
 
-/// Appends under way, and those that ended, by outcome.
-#[derive(Clone, Debug, Default)]
-struct Appends {
-    waiting: Gauge,
-    committed: Counter,
-    conflict: Counter,
-    refused: Counter,
-    timeout: Counter,
-    unavailable: Counter,
-    unknown: Counter,
-    failed: Counter,
-}
+const NAMES: StoreNames = StoreNames {
+    ended: (
+        "appends_total",
+        "Appends that ended, by outcome; one that the limits refuse is not counted",
+    ),
+    waiting: ("appends_waiting", "Appends that wait for their outcome"),
+    records: ("events_appended_total", "Events of committed appends"),
+    commit_records: ("commit_events", "Events of a commit"),
+    lost_writers: "Connections for appends that were lost during a commit",
+};
 
 #[derive(Clone, Debug, Default)]
 struct Decisions {
@@ -53,14 +46,10 @@ struct Decisions {
     lane_misses: Counter,
     lane_evictions: Counter,
     lane_bytes: Gauge,
-}
-
-#[derive(Clone, Debug, Default)]
-struct Followers {
-    open: Gauge,
-    lag: Gauge,
-    waits: Counter,
-    retries: Counter,
+    states_loaded: Counter,
+    states_stored: Counter,
+    states_discarded: Counter,
+    states_failed: Counter,
 }
 
 impl Metrics {
@@ -70,60 +59,22 @@ impl Metrics {
         let scope = Scope::new(cfg!(feature = "metrics"), "dcb", &labels);
         Self {
             handles: Shared::new(Handles {
-                appends: Appends::new(&scope),
-                events: scope.counter("events_appended_total", "Events of committed appends"),
-                commit_events: scope.sizes("commit_events", "Events of a commit"),
-                queue: QueueMeter::new(&scope),
-                reads: PoolMeter::new(&scope),
-                lost_writers: scope.counter(
-                    "writer_connections_lost_total",
-                    "Connections for appends that were lost during a commit",
-                ),
+                store: StoreMeter::new(&scope, NAMES),
                 decisions: Decisions::new(&scope),
-                followers: Followers::new(&scope),
             }),
         }
     }
 
-    /// An append begins. Keep the share until it ends.
+    /// The metrics that every store has.
     #[inline]
-    pub(crate) fn append_begins(&self) -> Share {
-        self.handles.appends.waiting.one()
+    pub(crate) fn store(&self) -> &StoreMeter {
+        &self.handles.store
     }
 
     /// An append has ended.
     #[inline]
     pub(crate) fn append_ended(&self, result: &Result<Appended, Error>) {
-        if cfg!(feature = "metrics") {
-            self.handles.appends.ended(result).add(1);
-        }
-    }
-
-    /// A commit has stored this many events.
-    #[inline]
-    pub(crate) fn committed(&self, events: u64) {
-        self.handles.events.add(events);
-        self.handles.commit_events.record(|| events as usize);
-    }
-
-    #[cfg_attr(
-        not(any(feature = "postgres", feature = "sqlite")),
-        expect(dead_code, reason = "a store in memory has no queue")
-    )]
-    pub(crate) fn queue(&self) -> &QueueMeter {
-        &self.handles.queue
-    }
-
-    pub(crate) fn reads(&self) -> &PoolMeter {
-        &self.handles.reads
-    }
-
-    #[cfg_attr(
-        not(feature = "postgres"),
-        expect(dead_code, reason = "only a server's connections get lost")
-    )]
-    pub(crate) fn lost_writer(&self) {
-        self.handles.lost_writers.add(1);
+        self.handles.store.ended(outcome(result));
     }
 
     /// A decision is valid. `appended` says whether it has events.
@@ -169,64 +120,32 @@ impl Metrics {
         self.handles.decisions.lane_bytes.share()
     }
 
-    /// A follower begins. Keep the share until it ends.
-    pub(crate) fn follows(&self) -> Share {
-        self.handles.followers.open.one()
-    }
-
-    /// The lag of a follower that begins.
-    pub(crate) fn lag(&self) -> Share {
-        self.handles.followers.lag.share()
-    }
-
-    /// A follower waits for new events.
-    pub(crate) fn follower_waits(&self) {
-        self.handles.followers.waits.add(1);
-    }
-
-    /// A follower tries again after a transient error.
-    pub(crate) fn follower_retries(&self) {
-        self.handles.followers.retries.add(1);
+    /// What became of a state in the database.
+    pub(crate) fn state_ended(&self, outcome: StateOutcome) {
+        let decisions = &self.handles.decisions;
+        match outcome {
+            StateOutcome::Loaded => decisions.states_loaded.add(1),
+            StateOutcome::Stored => decisions.states_stored.add(1),
+            StateOutcome::Discarded => decisions.states_discarded.add(1),
+            StateOutcome::Failed => decisions.states_failed.add(1),
+        }
     }
 }
 
-impl Appends {
-    fn new(scope: &Scope) -> Self {
-        let ended = |outcome| {
-            let help = "Appends that ended, by outcome; one that the limits refuse is not counted";
-            scope
-                .with("outcome", outcome)
-                .counter("appends_total", help)
-        };
-        Self {
-            waiting: scope.gauge("appends_waiting", "Appends that wait for their outcome"),
-            committed: ended("committed"),
-            conflict: ended("conflict"),
-            refused: ended("refused"),
-            timeout: ended("timeout"),
-            unavailable: ended("unavailable"),
-            unknown: ended("unknown"),
-            failed: ended("failed"),
-        }
-    }
-
-    /// The counter of this result.
-    fn ended(&self, result: &Result<Appended, Error>) -> &Counter {
-        match result {
-            Ok(_) => &self.committed,
-            Err(Error::Conflict { .. }) => &self.conflict,
-            Err(
-                Error::Invalid { .. }
-                | Error::DuplicateId { .. }
-                | Error::PastReplaced { .. }
-                | Error::AfterBeyondHead { .. }
-                | Error::AlreadyTracked { .. },
-            ) => &self.refused,
-            Err(Error::Fault(Fault::TimedOut { .. })) => &self.timeout,
-            Err(Error::Fault(Fault::Unreachable(_))) => &self.unavailable,
-            Err(Error::OutcomeUnknown { .. }) => &self.unknown,
-            Err(_) => &self.failed,
-        }
+fn outcome(result: &Result<Appended, Error>) -> Outcome {
+    match result {
+        Ok(_) => Outcome::Committed,
+        Err(Error::Conflict { .. }) => Outcome::Conflict,
+        Err(
+            Error::Invalid { .. }
+            | Error::DuplicateId { .. }
+            | Error::PastReplaced { .. }
+            | Error::AfterBeyondHead { .. }
+            | Error::AlreadyTracked { .. },
+        ) => Outcome::Refused,
+        Err(Error::Fault(fault)) => fault.into(),
+        Err(Error::OutcomeUnknown { .. }) => Outcome::Unknown,
+        Err(_) => Outcome::Failed,
     }
 }
 
@@ -236,6 +155,11 @@ impl Decisions {
             let help = "Decisions that ended, by outcome; one that an error ends is not counted";
             let scope = scope.with("outcome", outcome);
             scope.counter("decisions_total", help)
+        };
+        let state = |outcome| {
+            let help = "States in the database, by what became of them";
+            let scope = scope.with("outcome", outcome);
+            scope.counter("kept_states_total", help)
         };
         Self {
             appended: ended("appended"),
@@ -262,26 +186,10 @@ impl Decisions {
                 "Lanes at rest that were dropped because they were larger than the cache",
             ),
             lane_bytes: scope.gauge("lane_bytes", "Size of the lanes at rest"),
-        }
-    }
-}
-
-impl Followers {
-    fn new(scope: &Scope) -> Self {
-        Self {
-            open: scope.gauge("followers", "Subscriptions and projection runners"),
-            lag: scope.gauge(
-                "follower_lag_positions",
-                "Positions that followers have still to read, when they last looked; the sum of all",
-            ),
-            waits: scope.counter(
-                "follower_waits_total",
-                "Times that a follower had read the whole log and waited for more",
-            ),
-            retries: scope.counter(
-                "follower_retries_total",
-                "Times that a follower tried again after a transient error",
-            ),
+            states_loaded: state("loaded"),
+            states_stored: state("stored"),
+            states_discarded: state("discarded"),
+            states_failed: state("failed"),
         }
     }
 }

@@ -77,9 +77,8 @@ impl FromStr for Position {
     /// # Errors
     /// [`Error::Invalid`] with field `position` unless the text is a whole number from 1.
     fn from_str(text: &str) -> Result<Self, Error> {
-        text.parse().map(Self).map_err(|_| {
-            let reason = "expected a whole number from 1".to_owned();
-            invalid("position")(Problem::Malformed { reason })
-        })
+        let problem = |_| Problem::malformed("expected a whole number from 1");
+        let number = text.parse().map(Self).map_err(problem);
+        number.map_err(invalid("position"))
     }
 }

@@ -31,10 +31,18 @@ pub struct Stats {
     pub lane_hits: u64,
     /// Decisions that read their boundary, or what was new in it.
     pub lane_misses: u64,
-    /// Lanes that were dropped because those at rest were larger than the store's cache.
+    /// Lanes that were dropped because those at rest, or one of them alone, were larger than the store's cache.
     pub lane_evictions: u64,
     /// Size of the lanes at rest now: what they know of their boundaries.
     pub lane_bytes: u64,
+    /// Decisions that began with a state from the database.
+    pub states_loaded: u64,
+    /// States that were stored in the database.
+    pub states_stored: u64,
+    /// States in the database that could not be used: they can't be decoded, or the log has another past.
+    pub states_discarded: u64,
+    /// States that the database could not read or write. Decisions read their boundaries instead.
+    pub states_failed: u64,
     /// The session that hears of appends by other processes, if the store has one.
     pub listener: Option<Listener>,
 }

@@ -5,161 +5,11 @@ use std::time::{Duration, Instant};
 
 use crate::extent::Span;
 use crate::{
-    AppendCondition, Bookmark, Command, Error, Event, EventStream, Events, Extent, Health, Lanes,
-    Metrics, Notifications, Position, Progress, Projected, Projection, ProjectionLimit,
-    ProjectionStream, Query, ReadOptions, RecordedCommand, Stats, SubscribeOptions, Subscription,
-    Tracking, wait,
+    Append, AppendCondition, Appended, Bookmark, Error, Event, EventStream, Events, Extent, Health,
+    KeptStates, Lanes, Metrics, Notifications, Position, Progress, Projected, Projection,
+    ProjectionLimit, ProjectionStream, Query, ReadOptions, RecordedCommand, Stats,
+    SubscribeOptions, Subscription, Tracking, wait,
 };
-
-/// Events to append in one commit, with the conditions under which the commit may happen.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Append {
-    /// The events, at least one, in order.
-    pub events: Vec<Event>,
-    /// The append fails unless all of these conditions hold. Empty for an unconditional append.
-    pub conditions: Vec<AppendCondition>,
-    /// The upstream position that caused the events.
-    pub tracking: Option<Tracking>,
-    /// The command that caused the events, stored with them.
-    pub command: Option<Command>,
-    /// When the caller's time ends, if that is before the store's own limit.
-    pub(crate) deadline: Option<Instant>,
-}
-
-impl Append {
-    /// Creates an unconditional append of these events.
-    pub fn new(events: impl Into<Vec<Event>>) -> Self {
-        Self {
-            events: events.into(),
-            conditions: Vec::new(),
-            tracking: None,
-            command: None,
-            deadline: None,
-        }
-    }
-
-    /// Appends only if this condition holds too. All conditions of an append must hold, each with
-    /// its own query and `after`.
-    #[must_use]
-    pub fn condition(mut self, condition: AppendCondition) -> Self {
-        self.conditions.push(condition);
-        self
-    }
-
-    /// Appends only if these conditions hold too.
-    ///
-    /// ```
-    /// # use dcb_core::{Append, Error, Event, EventStore, MemoryStore, Projector, Query};
-    /// # #[tokio::main]
-    /// # async fn main() -> Result<(), Error> {
-    /// # let store = MemoryStore::new();
-    /// # let count = |tag: &str| -> Result<_, Error> {
-    /// #     Ok(Projector::counter(Query::builder().tag(tag).build()?))
-    /// # };
-    /// // Two states, read at different times. Each has a condition with its own `after`.
-    /// let course = store.project(&count("course_id:c1")?).await?;
-    /// let student = store.project(&count("student_id:s1")?).await?;
-    /// let enrolled = Event::builder("EnrollmentCompleted").build()?;
-    /// let append = Append::new(enrolled).conditions([course.condition, student.condition]);
-    /// store.submit(append).await?;
-    /// # Ok(()) }
-    /// ```
-    #[must_use]
-    pub fn conditions(mut self, conditions: impl IntoIterator<Item = AppendCondition>) -> Self {
-        self.conditions.extend(conditions);
-        self
-    }
-
-    /// Appends only if this upstream position is greater than the last one tracked for its source,
-    /// and tracks it in the same commit.
-    #[must_use]
-    pub fn tracking(mut self, tracking: Tracking) -> Self {
-        self.tracking = Some(tracking);
-        self
-    }
-
-    /// Stores this command in the same commit.
-    #[must_use]
-    pub fn command(mut self, command: Command) -> Self {
-        self.command = Some(command);
-        self
-    }
-}
-
-/// The positions of the events of an append.
-#[derive(Clone, Debug, Eq)]
-pub struct Appended {
-    first: Position,
-    /// Empty if the positions are consecutive, as they are for a single commit.
-    scattered: Vec<Position>,
-    count: usize,
-    /// Whether an earlier append stored the events, so that this one checked no condition.
-    is_found: bool,
-}
-
-/// Equal positions are equal, whichever append stored the events.
-impl PartialEq for Appended {
-    fn eq(&self, other: &Self) -> bool {
-        (self.first, &self.scattered, self.count) == (other.first, &other.scattered, other.count)
-    }
-}
-
-impl Appended {
-    /// The positions of `count` events at consecutive positions from `first`. Only implementations
-    /// of stores need this.
-    pub fn contiguous(first: Position, count: usize) -> Self {
-        Self {
-            first,
-            scattered: Vec::new(),
-            count,
-            is_found: false,
-        }
-    }
-
-    /// The positions of events that earlier appends stored; `None` if `positions` is empty. Only
-    /// implementations of stores need this.
-    pub fn found(positions: Vec<Position>) -> Option<Self> {
-        let (&first, count) = (positions.first()?, positions.len());
-        let is_contiguous = (first.get()..)
-            .zip(&positions)
-            .all(|(number, position)| position.get() == number);
-        Some(Self {
-            first,
-            scattered: if is_contiguous { Vec::new() } else { positions },
-            count,
-            is_found: true,
-        })
-    }
-
-    /// Whether an earlier append stored the events, so that this one checked no condition.
-    pub(crate) fn is_found(&self) -> bool {
-        self.is_found
-    }
-
-    /// The position of each event, in the order of the append.
-    pub fn positions(&self) -> impl Iterator<Item = Position> {
-        let consecutive = std::iter::successors(Some(self.first), |position| Some(position.next()));
-        // One chain for both forms gives the iterator a single type.
-        let contiguous = if self.scattered.is_empty() {
-            self.count
-        } else {
-            0
-        };
-        consecutive
-            .take(contiguous)
-            .chain(self.scattered.iter().copied())
-    }
-
-    /// The position of the first event.
-    pub fn first(&self) -> Position {
-        self.first
-    }
-
-    /// The position of the last event.
-    pub fn last(&self) -> Position {
-        self.positions().last().unwrap_or(self.first)
-    }
-}
 
 /// An event log with Dynamic Consistency Boundaries.
 ///
@@ -272,27 +122,36 @@ pub trait EventStore: Send + Sync {
         options: ReadOptions,
     ) -> impl Future<Output = Result<EventStream, Error>> + Send;
 
-    /// The last position of the log, `None` while it is empty.
+    /// The last event of the log: its position and its id. `None` while the log is empty.
+    ///
+    /// Reads, subscriptions and conditions that begin after it see only what is appended from now on:
     ///
     /// ```
-    /// # use dcb_core::{Error, Event, EventStore, MemoryStore};
+    /// # use dcb_core::{Error, Event, EventStore, MemoryStore, Query, SubscribeOptions};
     /// # #[tokio::main]
     /// # async fn main() -> Result<(), Error> {
     /// # let store = MemoryStore::new();
+    /// # let event = |event_type: &str| Event::builder(event_type).tag("course_id:c1").build();
     /// assert_eq!(store.head().await?, None);
-    /// let offered = Event::builder("CourseOffered").tag("course_id:c1").build()?;
-    /// let appended = store.append(offered).await?;
-    /// assert_eq!(store.head().await?, Some(appended.last()));
+    /// store.append(event("CourseOffered")?).await?;
+    ///
+    /// let options = SubscribeOptions::new();
+    /// let mut new = store.subscribe(Query::all(), store.head().await?, options);
+    /// let appended = store.append(event("CourseDelayed")?).await?;
+    /// let delivered = new.next().await.transpose()?;
+    /// assert_eq!(delivered.map(|event| event.position()), Some(appended.first()));
+    ///
+    /// let position = store.head().await?.map(|head| head.position);
+    /// assert_eq!(position, Some(appended.last()));
     /// # Ok(()) }
     /// ```
     ///
     /// # Errors
     /// [`Error::Fault`] from the backend.
-    fn head(&self) -> impl Future<Output = Result<Option<Position>, Error>> + Send {
+    fn head(&self) -> impl Future<Output = Result<Option<Bookmark>, Error>> + Send {
         async move {
             let nothing = ReadOptions::new().limit(0);
-            let events = self.query_stream(&Query::all(), nothing).await?;
-            Ok(Bookmark::position_of(events.head()))
+            Ok(self.query_stream(&Query::all(), nothing).await?.head())
         }
     }
 
@@ -414,6 +273,18 @@ pub trait EventStore: Send + Sync {
     /// assert!(store.lanes().is_some_and(|lanes| lanes.is_empty()));
     /// ```
     fn lanes(&self) -> Option<&Lanes> {
+        None
+    }
+
+    /// The table in which the store keeps states of decisions
+    /// ([`Projector::keep_stored`](crate::Projector::keep_stored)). `None`, the default, if it has none; then
+    /// they are in the lanes only.
+    ///
+    /// ```
+    /// # use dcb_core::{EventStore, MemoryStore};
+    /// assert!(MemoryStore::new().kept_states().is_none());
+    /// ```
+    fn kept_states(&self) -> Option<KeptStates> {
         None
     }
 
@@ -611,7 +482,9 @@ pub trait EventStore: Send + Sync {
         &self,
         events: impl Into<Vec<Event>>,
     ) -> impl Future<Output = Result<Appended, Error>> + Send {
-        self.submit(Append::new(events))
+        let events = events.into();
+        // Not before the first poll, so that the append has the trace of the span that instruments it.
+        async move { self.submit(Append::new(events)).await }
     }
 
     /// Appends under one condition or several, all of which must hold. Shorthand for
@@ -645,10 +518,11 @@ pub trait EventStore: Send + Sync {
         events: impl Into<Vec<Event>>,
         conditions: impl Into<Vec<AppendCondition>>,
     ) -> impl Future<Output = Result<Appended, Error>> + Send {
-        self.submit(Append {
-            conditions: conditions.into(),
-            ..Append::new(events)
-        })
+        let (events, conditions) = (events.into(), conditions.into());
+        async move {
+            let append = Append::new(events).conditions(conditions);
+            self.submit(append).await
+        }
     }
 
     /// Reads the matching events of one snapshot into memory, together with its head.

@@ -1,6 +1,6 @@
 use std::fmt::{Display, Write as _};
 
-use crate::text::{check, invalid, text_conversions};
+use crate::text::{check, invalid};
 use crate::{Error, Problem};
 
 /// Capacity reserved for the value of a pair: enough for a UUID.
@@ -50,13 +50,13 @@ impl Tag {
     }
 }
 
-text_conversions!(Tag);
+store_fault::text_conversions!(Tag, Error);
 
 /// Appends the `Display` output of `text`. Fails only if the `Display` implementation returns an
 /// error.
 pub(crate) fn write_text(to: &mut String, text: impl Display) -> Result<(), Error> {
     write!(to, "{text}").map_err(|_| {
-        let reason = "its Display implementation failed".to_owned();
-        invalid("tags")(Problem::Malformed { reason })
+        let problem = Problem::malformed("its Display implementation failed");
+        invalid("tags")(problem)
     })
 }

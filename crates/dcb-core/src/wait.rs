@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
+use group_commit::Backoff;
 use tokio::time::timeout;
 
-use crate::subscription::Backoff;
-use crate::{Error, EventStore, Fault, Notifications, Position};
+use crate::{Bookmark, Error, EventStore, Fault, Notifications, Position};
 
 /// The poll interval. Polling is needed because a replica does not announce that it has caught up.
 const POLL: Duration = Duration::from_millis(5);
@@ -18,7 +18,8 @@ pub(crate) async fn wait_for<S>(
 where
     S: EventStore + ?Sized,
 {
-    wait_until(position, limit, store.notifications(), || store.head()).await
+    let head = async || store.head().await.map(Bookmark::position_of);
+    wait_until(position, limit, store.notifications(), head).await
 }
 
 /// Waits until the head reaches a position.

@@ -1,56 +1,10 @@
 // Tests of the page in a browser. They start the server.
 
 import assert from 'node:assert/strict';
-import { mkdir } from 'node:fs/promises';
-import { join } from 'node:path';
-import { after, before, test } from 'node:test';
-
-import { chromium } from 'playwright-core';
+import { test } from 'node:test';
 
 import { startServer } from './server.js';
-
-const FLAGS = [
-  '--headless', '--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run',
-  '--disable-background-networking', '--disable-component-update', '--disable-sync',
-];
-
-let server;
-let browser;
-
-before(async () => {
-  server = await startServer();
-  const executablePath = process.env.CHROMIUM ?? '/usr/bin/chromium';
-  browser = await chromium.launch({ executablePath, args: FLAGS });
-});
-
-after(async () => {
-  await browser?.close();
-  await server?.stop();
-});
-
-/**
- * Runs `check` on the page in a new window. Fails on unexpected errors in the console and on requests
- * to other servers.
- */
-async function withPage(check, { at = server, path = '/', window = {}, expected = /^$/ } = {}) {
-  const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, ...window });
-  const page = await context.newPage();
-  page.setDefaultTimeout(10_000);
-  const problems = [];
-  const note = (problem) => expected.test(problem) || problems.push(problem);
-  page.on('console', (message) => message.type() === 'error' && note(message.text()));
-  page.on('pageerror', (failed) => note(String(failed)));
-  page.on('request', (request) => {
-    if (new URL(request.url()).origin !== at.url) problems.push(`a request to ${request.url()}`);
-  });
-  try {
-    await page.goto(at.url + path);
-    await check(page, context);
-    assert.deepEqual(problems, []);
-  } finally {
-    await context.close();
-  }
-}
+import { checkFit, eventually, server, withPage } from './window.js';
 
 const isLive = (page) => page.locator('#status[data-state=live]').waitFor();
 
@@ -80,16 +34,6 @@ const option = (page, field, name) =>
 
 const card = (page, course) => page.locator('#courses li', { hasText: course });
 const rows = (page) => page.locator('#log li');
-
-/** Repeats a check for up to 10 seconds. */
-async function eventually(description, check) {
-  const deadline = Date.now() + 10_000;
-  for (;;) {
-    if (await check()) return;
-    assert.ok(Date.now() < deadline, description);
-    await new Promise((wake) => setTimeout(wake, 50));
-  }
-}
 
 test('enrollment takes a seat and appears in the log', () =>
   withPage(async (page) => {
@@ -166,6 +110,21 @@ test('rush is overbooked only without the condition', () =>
     assert.equal(await naive.locator('.seats .over').count(), Number(over));
     assert.equal(await number(naive, 'Conflicts'), 0);
     assert.match(await page.locator('#rushed').textContent(), /With it: 7 enrolled\. In a lane: 7 enrolled/);
+  }));
+
+test('warm decisions read once, cold ones each time', () =>
+  withPage(async (page) => {
+    await isLive(page);
+    const form = page.getByRole('form', { name: 'Warm decisions' });
+    await form.getByLabel('Tickets sold before').fill('300');
+    await form.getByLabel('Decisions').fill('20');
+    await form.getByRole('button', { name: 'Decide' }).click();
+    await page.locator('#sold', { hasText: '20 decisions after 300 events' }).waitFor();
+    const summary = await page.locator('#sold').textContent();
+    assert.match(summary, /Cold: 20 reads\. Warm: 1 read\./);
+    for (const side of ['#cold-side', '#warm-side']) {
+      assert.match(await page.locator(`${side} .verdict`).textContent(), /^[\d,]+ decisions\/s$/);
+    }
   }));
 
 test('rush above the limits is not sent', () =>
@@ -408,15 +367,11 @@ for (const colorScheme of ['light', 'dark']) {
         for (const student of ['Ada', 'Edsger', 'John']) await enroll(page, student, 'Algorithms');
         await page.getByRole('button', { name: 'Start rush', exact: true }).click();
         await page.locator('#rushed', { hasText: '100 students' }).waitFor();
+        await page.getByRole('button', { name: 'Decide', exact: true }).click();
+        await page.locator('#sold', { hasText: '100 decisions' }).waitFor();
         await page.locator('#charts svg').last().waitFor();
         await eventually('the log is drawn', async () => (await rows(page).count()) === 100);
-        const excess = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
-        assert.ok(excess <= 0, `the page is ${excess} pixels too wide`);
-        if (process.env.SCREENSHOTS) {
-          await mkdir(process.env.SCREENSHOTS, { recursive: true });
-          const path = join(process.env.SCREENSHOTS, `${width}-${colorScheme}.png`);
-          await page.screenshot({ path, fullPage: true });
-        }
+        await checkFit(page, `${width}-${colorScheme}`);
       }, { window: { viewport: { width, height }, colorScheme } }));
   }
 }

@@ -1,16 +1,29 @@
+// The first definition of a link wins: these lead to pages of the documentation, those of the README to files.
+//! [dcb-metrics]: dcb_core#metrics
+//! [message-metrics]: message_store#metrics
+//! [series-metrics]: tsdb#metrics
+//! [operating]: crate::operating
+//! [answers]: crate::operating#answers-to-writes
+//!
 #![doc = include_str!("../README.md")]
 
+mod allocator;
 mod announce;
 mod app;
 mod auth;
 mod command;
 mod forward;
+mod grpc;
 pub mod handlers;
 mod health;
+mod log;
 mod log_format;
 mod observe;
 mod openapi;
+#[doc = include_str!("../OPERATING.md")]
+pub mod operating {}
 mod page;
+pub mod program;
 mod router;
 mod schemas;
 mod series_files;

@@ -3,8 +3,9 @@
 use std::fmt::Display;
 use std::io::IsTerminal as _;
 
-use demo_server::LogFormat;
 use tracing_subscriber::EnvFilter;
+
+use crate::LogFormat;
 
 /// The log without `RUST_LOG`.
 const LOGGED: &str = "warn,demo_server=info,store_http=info,\

@@ -5,7 +5,7 @@ use axum::extract::{DefaultBodyLimit, Request, State};
 use axum::http::StatusCode;
 use axum::middleware::{self, Next};
 use axum::response::{IntoResponse as _, Response};
-use store_http::{ApiError, Service, dcb, messages, render, series};
+use store_http::{ApiError, Service, dcb, explorer, messages, render, series};
 use tower_http::CompressionLevel;
 use tower_http::compression::CompressionLayer;
 use tower_http::compression::predicate::{NotForContentType, Predicate, SizeAbove};
@@ -39,6 +39,7 @@ pub fn router(app: &App) -> Router {
             dcb::router(app.part(), settings.of_events(), &service),
         )
         .merge(messages::router(app.part(), &service))
+        .merge(explorer::router())
         .merge(series::router(&app.part()).route_layer(opened))
         // The guard has already limited the body.
         .layer(DefaultBodyLimit::disable())

@@ -18,7 +18,7 @@ use tokio_io_timeout::TimeoutStream;
 use crate::app::{App, OpenError};
 use crate::settings::Settings;
 use crate::stores::Stores;
-use crate::{health, observe, router, starting};
+use crate::{grpc, health, observe, router, starting};
 
 /// How long the head of a request may take. Also limits idle connections.
 const HEAD_LIMIT: Duration = Duration::from_secs(75);
@@ -32,6 +32,7 @@ const MAX_CONNECTIONS: usize = 10_000;
 pub struct Server {
     app: App,
     address: SocketAddr,
+    grpc_address: Option<SocketAddr>,
     stopping: watch::Sender<bool>,
     /// Serve, watch the stores and keep the server's own series. A drop ends them.
     tasks: JoinSet<()>,
@@ -56,25 +57,37 @@ impl Server {
             let listener = TcpListener::bind(address).await?;
             Ok((listener.local_addr()?, listener))
         };
-        let (address, listener) = listen
-            .await
-            .map_err(|source| OpenError::Listen { address, source })?;
+        let (address, listener) = listen.await.map_err(|source| OpenError::Listen {
+            address,
+            option: "--port",
+            source,
+        })?;
+        let grpc = grpc::Bound::of(&settings).await?;
+        let grpc_address = grpc.as_ref().and_then(grpc::Bound::address);
         let (stopping, stopped) = watch::channel(false);
         let (served, routers) = watch::channel(starting::router());
         let mut tasks = JoinSet::new();
         tasks.spawn(serve(listener, routers, stopped.clone()));
         let stores = Stores::open(&settings).await?;
+        let grpc = match grpc {
+            Some(bound) => Some(bound.server(&settings, &stores).await?),
+            None => None,
+        };
         // This step comes last, because it makes tokens that are shown only once. No later step may
         // fail.
         let app = App::with(settings, stores).await?;
         app.announce(address);
         served.send_modify(|served| *served = router(&app));
+        if let Some(grpc) = grpc {
+            tasks.spawn(grpc.serve(stopped.clone()));
+        }
         tasks.spawn(health::watch(app.part(), app.part(), stopped.clone()));
         tasks.spawn(observe::keep(app.part(), stopped));
         Ok(Self {
             tasks,
             app,
             address,
+            grpc_address,
             stopping,
         })
     }
@@ -84,9 +97,18 @@ impl Server {
         self.address
     }
 
-    /// The text to print after the start: address, data location, new tokens.
+    /// The address that gRPC listens on; `None` without `--grpc-port`.
+    pub fn grpc_address(&self) -> Option<SocketAddr> {
+        self.grpc_address
+    }
+
+    /// The text to print after the start: addresses, data location, new tokens.
     pub fn greeting(&self) -> String {
-        self.app.greeting(self.address)
+        let greeting = self.app.greeting(self.address);
+        match self.grpc_address {
+            Some(address) => format!("{greeting}\ngRPC: {address}"),
+            None => greeting,
+        }
     }
 
     /// Stops accepting connections, finishes requests in progress, ends subscriptions and closes

@@ -25,6 +25,34 @@ pub struct Settings {
     )]
     pub listen: IpAddr,
 
+    /// Port on which gRPC serves the events to clients of UmaDB; 0 picks a free one [default: no gRPC].
+    #[arg(long, env = "REGISTRAR_GRPC_PORT", value_name = "PORT")]
+    pub grpc_port: Option<u16>,
+
+    /// Key that gRPC calls must send as `authorization: Bearer KEY`; needed with --require-token. Clients of
+    /// UmaDB send a key over TLS only.
+    #[arg(
+        long,
+        env = "REGISTRAR_GRPC_KEY",
+        value_name = "KEY",
+        hide_env_values = true,
+        requires = "grpc_port"
+    )]
+    pub grpc_key: Option<String>,
+
+    /// Certificate in PEM with which gRPC encrypts; needs --grpc-tls-key.
+    #[arg(long, env = "REGISTRAR_GRPC_CERT", value_name = "FILE", requires_all = ["grpc_port", "grpc_tls_key"])]
+    pub grpc_cert: Option<PathBuf>,
+
+    /// Private key of --grpc-cert in PEM.
+    #[arg(
+        long,
+        env = "REGISTRAR_GRPC_TLS_KEY",
+        value_name = "FILE",
+        requires = "grpc_cert"
+    )]
+    pub grpc_tls_key: Option<PathBuf>,
+
     /// Data folder [default: registrar-data, or in memory with --test-mode].
     #[arg(long, env = "REGISTRAR_DATA", value_name = "DIR", global = true)]
     pub data: Option<PathBuf>,
@@ -247,12 +275,17 @@ impl Settings {
                 self.listen
             ));
         }
-        if [&self.token, &self.admin_token]
-            .into_iter()
-            .flatten()
-            .any(String::is_empty)
-        {
+        if self.grpc_port.is_some() && self.grpc_key.is_none() && self.require_token {
+            return Err(
+                "--require-token is for gRPC too: give the calls a key with --grpc-key".to_owned(),
+            );
+        }
+        let empty = |text: &Option<String>| text.as_deref() == Some("");
+        if empty(&self.token) || empty(&self.admin_token) {
             return Err("a token must not be empty".to_owned());
+        }
+        if empty(&self.grpc_key) {
+            return Err("--grpc-key must not be empty".to_owned());
         }
         if self.local_postgres && self.database_url.is_some() {
             return Err("--local-postgres and a database URL exclude each other".to_owned());

@@ -115,20 +115,20 @@ impl<C: Commit> FromIterator<Pending<C>> for Batch<C> {
 }
 
 /// A batch whose commit has ended and whose callers have not been woken yet.
-pub(crate) struct Settled<C: Commit> {
+pub(crate) struct Undelivered<C: Commit> {
     pub(crate) batch: Batch<C>,
     /// One verdict per request, or one error for all of them.
     verdicts: Result<Vec<C::Verdict>, SubmitError<C::Error>>,
 }
 
-impl<C: Commit> Settled<C> {
+impl<C: Commit> Undelivered<C> {
     /// Gives each caller its outcome and wakes it. Returns the requests, so that they can be
     /// dropped later.
     pub(crate) fn deliver(self) -> Vec<C::Request> {
         self.decide(Waker::wake)
     }
 
-    /// Like [`Settled::deliver`], but wakes all callers at once, through `defer`.
+    /// Like [`Undelivered::deliver`], but wakes all callers at once, through `defer`.
     pub(crate) fn deliver_together(self, defer: fn(&Waker)) -> Vec<C::Request> {
         if self.batch.len() == 1 {
             return self.deliver();
@@ -159,7 +159,7 @@ impl<C: Commit> Settled<C> {
 /// Commits `batch`. If the batch is bisected, the callers of each part get their outcomes as soon
 /// as that part is settled. The last part is returned to the leader, which may start the next
 /// commit before it delivers the outcomes.
-pub(crate) async fn settle<C: Commit>(committer: &C, mut batch: Batch<C>) -> Settled<C> {
+pub(crate) async fn settle<C: Commit>(committer: &C, mut batch: Batch<C>) -> Undelivered<C> {
     let mut later = Vec::new();
     if let Some(meter) = committer.meter() {
         let arrived = batch.callers().iter().map(Caller::arrived);
@@ -181,11 +181,11 @@ pub(crate) async fn settle<C: Commit>(committer: &C, mut batch: Batch<C>) -> Set
             Some(Err(CommitError::Unknown(error))) => Err(SubmitError::Unknown(error)),
             None => Err(SubmitError::Panicked),
         };
-        let settled = Settled { batch, verdicts };
+        let undelivered = Undelivered { batch, verdicts };
         let Some(half) = later.pop() else {
-            return settled;
+            return undelivered;
         };
-        drop(settled.deliver());
+        drop(undelivered.deliver());
         batch = half;
     }
 }

@@ -117,11 +117,11 @@ impl<C: CommitBlocking> BlockingQueue<C> {
     fn lead(&self, slot: &SlotOf<OnCallersThread<C>>) -> BlockingOutcome<C> {
         let right = Right(&self.inner);
         if let Some(batch) = self.inner.take_batch() {
-            let settled = run_here(settle(&self.inner.committer, batch));
+            let undelivered = run_here(settle(&self.inner.committer, batch));
             if self.inner.hand_over() {
                 std::mem::forget(right);
             }
-            drop(settled.deliver());
+            drop(undelivered.deliver());
         }
         outcome_so_far::<OnCallersThread<C>>(slot)
     }

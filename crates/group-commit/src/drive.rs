@@ -10,7 +10,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
-use crate::batch::{Batch, Settled, settle};
+use crate::batch::{Batch, Undelivered, settle};
 use crate::commit::Commit;
 use crate::fill_wait::FillWait;
 use crate::inner::Inner;
@@ -61,7 +61,7 @@ struct Drive<C: Commit> {
     stage: Stage<C>,
     /// The batch before the one in flight, until its callers are woken. That happens after the
     /// commit in flight has started.
-    settled: Option<Box<Settled<C>>>,
+    undelivered: Option<Box<Undelivered<C>>>,
     /// The requests of the last batch whose callers were woken. Dropping many requests is slow, so
     /// they are dropped after the next commit has started.
     spent: Vec<C::Request>,
@@ -70,7 +70,7 @@ struct Drive<C: Commit> {
 enum Stage<C: Commit> {
     /// Yields to other tasks for a while, then takes a batch.
     Fill(FillWait),
-    Commit(Pin<Box<dyn Future<Output = Settled<C>> + Send>>),
+    Commit(Pin<Box<dyn Future<Output = Undelivered<C>> + Send>>),
     /// The right to commit has been given up.
     Done,
 }
@@ -87,7 +87,7 @@ impl<C: Commit> Drive<C> {
         Self {
             driver: Arc::clone(driver),
             stage: Stage::Fill(wait),
-            settled: None,
+            undelivered: None,
             spent: Vec::new(),
         }
     }
@@ -126,36 +126,36 @@ impl<C: Commit> Drive<C> {
     }
 
     /// Ends one commit.
-    fn finish(&mut self, settled: Settled<C>) {
+    fn finish(&mut self, undelivered: Undelivered<C>) {
         self.stage = match self.driver.inner.fill_yields {
-            0 => self.commit_before_delivery(settled),
-            yields => self.deliver_before_commit(settled, yields),
+            0 => self.commit_before_delivery(undelivered),
+            yields => self.deliver_before_commit(undelivered, yields),
         };
     }
 
-    fn deliver_before_commit(&mut self, settled: Settled<C>, yields: u32) -> Stage<C> {
+    fn deliver_before_commit(&mut self, undelivered: Undelivered<C>, yields: u32) -> Stage<C> {
         let waiting = self.driver.inner.filling().unwrap_or_default();
-        let answered = settled.batch.len();
-        self.spent = settled.deliver_together(self.driver.defer);
+        let answered = undelivered.batch.len();
+        self.spent = undelivered.deliver_together(self.driver.defer);
         Stage::Fill(FillWait::after_batch(yields, answered, waiting))
     }
 
-    fn commit_before_delivery(&mut self, settled: Settled<C>) -> Stage<C> {
+    fn commit_before_delivery(&mut self, undelivered: Undelivered<C>) -> Stage<C> {
         match self.driver.inner.take_batch() {
             Some(batch) => {
-                self.settled = Some(Box::new(settled));
+                self.undelivered = Some(Box::new(undelivered));
                 self.commit(batch)
             }
             None => {
-                self.spent = settled.deliver();
+                self.spent = undelivered.deliver();
                 Stage::Fill(FillWait::NONE)
             }
         }
     }
 
-    fn deliver_settled(&mut self) {
-        if let Some(settled) = self.settled.take() {
-            drop(settled.deliver_together(self.driver.defer));
+    fn deliver_last(&mut self) {
+        if let Some(undelivered) = self.undelivered.take() {
+            drop(undelivered.deliver_together(self.driver.defer));
         }
     }
 }
@@ -174,10 +174,10 @@ impl<C: Commit> Future for Drive<C> {
                 }
                 Stage::Commit(commit) => {
                     let polled = commit.as_mut().poll(cx);
-                    self.deliver_settled();
+                    self.deliver_last();
                     self.spent = Vec::new();
                     match polled {
-                        Poll::Ready(settled) => self.finish(settled),
+                        Poll::Ready(undelivered) => self.finish(undelivered),
                         Poll::Pending => return Poll::Pending,
                     }
                 }
@@ -193,7 +193,7 @@ impl<C: Commit> Drop for Drive<C> {
     /// Drops a commit in flight before it releases the right to commit, so that two commits never
     /// overlap.
     fn drop(&mut self) {
-        self.deliver_settled();
+        self.deliver_last();
         if !matches!(std::mem::replace(&mut self.stage, Stage::Done), Stage::Done) {
             self.driver.inner.release();
         }

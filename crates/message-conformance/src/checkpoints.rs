@@ -1,5 +1,5 @@
 use conformance_suite::assert_refused;
-use message_store::{Bookmark, Error, MessageStore};
+use message_store::{Bookmark, Checkpoint, Error, MessageStore};
 use uuid::Uuid;
 
 use super::Subject;
@@ -15,6 +15,7 @@ fn bookmark(position: u64, id: u128) -> Bookmark {
 
 pub(super) async fn new_consumer_has_no_checkpoint(store: &Subject<impl MessageStore>) {
     assert_eq!(store.checkpoint("mailer").await.unwrap(), None);
+    assert_eq!(store.all_checkpoints().await.unwrap(), []);
 }
 
 pub(super) async fn each_consumer_has_its_own_checkpoint(store: &Subject<impl MessageStore>) {
@@ -26,6 +27,14 @@ pub(super) async fn each_consumer_has_its_own_checkpoint(store: &Subject<impl Me
     for (position, name) in (1..).zip(names) {
         let saved = store.checkpoint(name).await.unwrap();
         assert_eq!(saved, Some(at(position)), "{name}");
+    }
+    let mut sorted = names;
+    sorted.sort_unstable();
+    let all = store.all_checkpoints().await.unwrap();
+    assert!(all.iter().map(|saved| saved.consumer.as_str()).eq(sorted));
+    for saved in all {
+        let handled = store.checkpoint(&saved.consumer).await.unwrap();
+        assert_eq!(handled, Some(saved.handled), "{}", saved.consumer);
     }
 }
 
@@ -51,6 +60,14 @@ pub(super) async fn checkpoint_keeps_message_id(store: &Subject<impl MessageStor
         let answer = store.save_checkpoint("mailer", given).await.unwrap();
         assert_eq!(answer, saved, "{given}");
         assert_eq!(store.checkpoint("mailer").await.unwrap(), Some(saved));
+        let all = store.all_checkpoints().await.unwrap();
+        assert_eq!(
+            all,
+            [Checkpoint {
+                consumer: "mailer".to_owned(),
+                handled: saved
+            }]
+        );
     }
 }
 

@@ -23,6 +23,7 @@ pub(super) async fn closed_store_refuses_every_call(store: &Subject<impl Message
         Error::Fault(Fault::Closed)
     );
     assert_refused!(store.head().await, Error::Fault(Fault::Closed));
+    assert_refused!(store.all_checkpoints().await, Error::Fault(Fault::Closed));
     assert_refused!(
         store.truncate_stream(&account, position_at(1)).await,
         Error::Fault(Fault::Closed)

@@ -95,11 +95,11 @@ fn reads<S: MessageStore + 'static>(store: &Arc<S>) -> Vec<Call<Error>> {
             let version = store.stream_version(&name("account-1")).await;
             version.map(|version| assert!(version.is_some()))
         }),
+        Call::new("all_checkpoints", store, |store| async move {
+            store.all_checkpoints().await.map(drop)
+        }),
         Call::new("head", store, |store| async move {
             store.head().await.map(drop)
-        }),
-        Call::new("head_bookmark", store, |store| async move {
-            store.head_bookmark().await.map(drop)
         }),
         Call::new("list_streams", store, |store| async move {
             store.list_streams(ListStreams::new()).await.map(drop)

@@ -60,6 +60,42 @@ pub(super) async fn repeated_content_is_compared_as_json(store: &Subject<impl Me
     }
 }
 
+pub(super) async fn repeated_message_may_have_another_trace(store: &Subject<impl MessageStore>) {
+    let traced = |metadata: Option<&str>| {
+        let message = Message::builder("Happened").id(Uuid::from_u128(1));
+        let message = metadata
+            .into_iter()
+            .fold(message, |message, metadata| message.metadata_json(metadata));
+        message.build().unwrap()
+    };
+    let own = r#"{"traceparent":"first","by":"me"}"#;
+    let first = write(&**store, "account-1", traced(Some(own))).await;
+    for again in [r#"{"by":"me","traceparent":"second"}"#, r#"{ "by":"me"}"#] {
+        assert_eq!(
+            write(&**store, "account-1", traced(Some(again))).await,
+            first
+        );
+    }
+    // All other metadata is content.
+    for other in [
+        None,
+        Some(r#"{"traceparent":"first"}"#),
+        Some(r#"{"traceparent":"first","by":"you"}"#),
+    ] {
+        let refused = store
+            .write_message(&name("account-1"), traced(other), ANY)
+            .await;
+        assert_refused!(refused, Error::DuplicateId { .. });
+    }
+    let stored = all(&**store).await;
+    assert!(
+        stored.len() == 1
+            && stored[0]
+                .metadata_json()
+                .is_some_and(|text| text.contains("first"))
+    );
+}
+
 pub(super) async fn repeated_id_with_other_content_conflicts(store: &Subject<impl MessageStore>) {
     let account = name("account-1");
     write(&**store, "account-1", with_json("9007199254740993")).await;

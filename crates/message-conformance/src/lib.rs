@@ -94,6 +94,7 @@ macro_rules! for_each_case {
                 repeated_message_returns_first_position
                 id_is_checked_before_expected_version
                 repeated_content_is_compared_as_json
+                repeated_message_may_have_another_trace
                 repeated_id_with_other_content_conflicts
                 repeated_id_in_other_stream_conflicts
                 repeated_batch_returns_first_positions
@@ -191,7 +192,8 @@ macro_rules! for_each_case {
             }
             places {
                 read_begins_after_bookmark
-                head_bookmark_is_last_message
+                head_is_last_message
+                subscription_from_head_has_only_new_messages
                 replaced_message_is_noticed_by_every_read
                 place_beyond_head_is_noticed_by_every_read
                 plain_position_is_not_checked

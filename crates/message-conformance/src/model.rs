@@ -8,9 +8,9 @@ use std::time::SystemTime;
 use uuid::Uuid;
 
 use message_store::{
-    Bookmark, Category, CategoryInfo, CategoryRead, Error, ExpectedVersion, Fault, GlobalPosition,
-    Health, Limits, ListStreams, Message, MessageStore, Notifications, Notifier, Position,
-    RecordedMessage, RecordedParts, Stats, StoreInfo, StreamInfo, StreamName, StreamRead,
+    Bookmark, Category, CategoryInfo, CategoryRead, Checkpoint, Error, ExpectedVersion, Fault,
+    GlobalPosition, Health, Limits, ListStreams, Message, MessageStore, Notifications, Notifier,
+    Position, RecordedMessage, RecordedParts, Stats, StoreInfo, StreamInfo, StreamName, StreamRead,
     StreamWrite, Written, same_json,
 };
 
@@ -347,11 +347,7 @@ impl MessageStore for Model {
         Ok(self.state()?.version(stream.as_str()))
     }
 
-    async fn head(&self) -> Result<Option<GlobalPosition>, Error> {
-        Ok(self.state()?.head())
-    }
-
-    async fn head_bookmark(&self) -> Result<Option<Bookmark>, Error> {
+    async fn head(&self) -> Result<Option<Bookmark>, Error> {
         let state = self.state()?;
         Ok(state.messages.last().map(RecordedMessage::bookmark))
     }
@@ -414,9 +410,16 @@ impl MessageStore for Model {
         Ok(self.state()?.expire(category, to_us(before)))
     }
 
-    async fn checkpoint(&self, consumer: &str) -> Result<Option<Bookmark>, Error> {
-        Limits::check_consumer(consumer)?;
-        Ok(self.state()?.checkpoints.get(consumer).copied())
+    async fn all_checkpoints(&self) -> Result<Vec<Checkpoint>, Error> {
+        let state = self.state()?;
+        let each = state
+            .checkpoints
+            .iter()
+            .map(|(consumer, handled)| Checkpoint {
+                consumer: consumer.clone(),
+                handled: *handled,
+            });
+        Ok(each.collect())
     }
 
     async fn save_checkpoint(

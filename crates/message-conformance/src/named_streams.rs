@@ -216,7 +216,7 @@ async fn import_next(
     position: Position,
 ) -> GlobalPosition {
     let head = store.head().await.unwrap();
-    let global_position = head.map_or(GlobalPosition::START, GlobalPosition::next);
+    let global_position = head.map_or(GlobalPosition::START, |head| head.position.next());
     let recorded = RecordedMessage::new(RecordedParts {
         id: Uuid::now_v7(),
         stream_name,

@@ -79,12 +79,12 @@ pub(super) async fn read_begins_after_bookmark(store: &Subject<impl MessageStore
     }
 }
 
-pub(super) async fn head_bookmark_is_last_message(store: &Subject<impl MessageStore>) {
-    assert_eq!(store.head_bookmark().await.unwrap(), None);
+pub(super) async fn head_is_last_message(store: &Subject<impl MessageStore>) {
+    assert_eq!(store.head().await.unwrap(), None);
     for stream_name in ["account-1", "other-1"] {
         fill(&**store, stream_name, 2).await;
         let last = stream(&**store, stream_name).await.pop().unwrap();
-        assert_eq!(store.head_bookmark().await.unwrap(), Some(last.bookmark()));
+        assert_eq!(store.head().await.unwrap(), Some(last.bookmark()));
     }
 }
 
@@ -110,7 +110,7 @@ pub(super) async fn place_beyond_head_is_noticed_by_every_read(store: &Subject<i
         ];
         for start in starts {
             for answer in reads(&**store, start).await {
-                let told = (place, store.head().await.unwrap());
+                let told = (place, store.head().await.unwrap().map(|head| head.position));
                 assert_refused!(answer, Error::AfterBeyondHead { after, head } if (*after, *head) == told);
             }
         }
@@ -187,6 +187,19 @@ pub(super) async fn subscription_out_of_place_ends(store: &Subject<impl MessageS
     for subscription in &mut followed {
         assert_refused!(subscription.lag().await, error if is_end(error));
         assert_refused!(subscription.try_next().await, error if is_end(error));
+    }
+}
+
+pub(super) async fn subscription_from_head_has_only_new_messages(
+    store: &Subject<impl MessageStore>,
+) {
+    for number in 0..3 {
+        let followed = subscriptions(store, store.head().await.unwrap());
+        write(&**store, "account-1", message(number)).await;
+        for mut subscription in followed {
+            let next = subscription.next().await.unwrap();
+            assert_eq!(next.data::<u64>().unwrap(), number);
+        }
     }
 }
 

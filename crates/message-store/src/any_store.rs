@@ -1,5 +1,8 @@
-use crate::store::forward_message_store;
-use crate::{Error, MessageStore, Namespace, NamespaceName, Namespaces, Problem, Stats};
+use store_fault::StoreUrl;
+
+use crate::forward::forward_message_store;
+use crate::text::invalid;
+use crate::{Error, MessageStore, Namespace, NamespaceName, Namespaces, Stats};
 
 #[cfg(feature = "postgres")]
 use crate::postgres::{self, PostgresNamespaces, PostgresStore};
@@ -38,7 +41,7 @@ impl AnyStore {
     ///
     /// | URL | Store |
     /// |---|---|
-    /// | `memory:` | SQLite in memory |
+    /// | `memory:`, `sqlite::memory:` | SQLite in memory |
     /// | `sqlite:messages.db`, or a path without a colon | that SQLite file |
     /// | `postgres://user:password@host/database` | PostgreSQL |
     ///
@@ -152,43 +155,17 @@ enum Location {
 
 impl Location {
     fn parse(url: &str) -> Result<Self, Error> {
-        match url.split_once(':').unwrap_or(("sqlite", url)) {
-            ("memory", "") => Self::sqlite(None),
-            // A `?` would begin parameters, which would otherwise become a part of the file's name.
-            ("sqlite", path) if !path.is_empty() && !path.contains('?') => {
-                Self::sqlite(Some(path.strip_prefix("//").unwrap_or(path)))
+        match StoreUrl::parse(url).map_err(invalid("url"))? {
+            #[cfg(feature = "sqlite")]
+            StoreUrl::Memory | StoreUrl::SqliteInMemory => {
+                Ok(Self::Sqlite(sqlite::Config::memory()))
             }
-            ("postgres" | "postgresql", _) => Self::postgres(url),
-            _ => Err(Error::Invalid {
-                field: "url".to_owned(),
-                problem: Problem::Malformed {
-                    reason: "expected memory:, sqlite:path, a path or postgres://".to_owned(),
-                },
-            }),
+            #[cfg(feature = "sqlite")]
+            StoreUrl::File(path) => Ok(Self::Sqlite(sqlite::Config::file(path))),
+            #[cfg(feature = "postgres")]
+            StoreUrl::Postgres(url) => Ok(Self::Postgres(postgres::Config::new(url))),
+            #[cfg(not(all(feature = "sqlite", feature = "postgres")))]
+            other => Err(other.not_compiled().into()),
         }
-    }
-
-    #[cfg(feature = "sqlite")]
-    fn sqlite(path: Option<&str>) -> Result<Self, Error> {
-        let config = path.map_or_else(sqlite::Config::memory, sqlite::Config::file);
-        Ok(Self::Sqlite(config))
-    }
-
-    #[cfg(not(feature = "sqlite"))]
-    fn sqlite(_: Option<&str>) -> Result<Self, Error> {
-        Err(crate::Fault::FeatureDisabled { feature: "sqlite" }.into())
-    }
-
-    #[cfg(feature = "postgres")]
-    fn postgres(url: &str) -> Result<Self, Error> {
-        Ok(Self::Postgres(postgres::Config::new(url)))
-    }
-
-    #[cfg(not(feature = "postgres"))]
-    fn postgres(_: &str) -> Result<Self, Error> {
-        Err(crate::Fault::FeatureDisabled {
-            feature: "postgres",
-        }
-        .into())
     }
 }

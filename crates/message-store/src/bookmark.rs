@@ -3,10 +3,11 @@
 use std::fmt;
 use std::str::FromStr;
 
+use store_fault::{parse_place, write_place};
 use uuid::Uuid;
 
-use crate::text::{invalid, malformed};
-use crate::{Error, GlobalPosition};
+use crate::text::invalid;
+use crate::{Error, GlobalPosition, Problem};
 
 /// The last message that a reader has handled: its global position, and its id.
 ///
@@ -108,10 +109,7 @@ impl From<GlobalPosition> for Bookmark {
 
 impl fmt::Display for Bookmark {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.message_id {
-            Some(id) => write!(formatter, "{}@{id}", self.position),
-            None => self.position.fmt(formatter),
-        }
+        write_place(formatter, self.position, self.message_id)
     }
 }
 
@@ -122,18 +120,13 @@ impl FromStr for Bookmark {
     /// [`Error::Invalid`] with field `bookmark` unless the text is a whole number, or one followed by
     /// `@` and a UUID.
     fn from_str(text: &str) -> Result<Self, Error> {
-        let (position, id) = match text.split_once('@') {
-            Some((position, id)) => (position, Some(Uuid::try_parse(id).ok())),
-            None => (text, None),
-        };
-        match (position.parse(), id) {
-            (Ok(position), None) => Ok(GlobalPosition::new(position).into()),
-            (Ok(position), Some(Some(id))) => Ok(Self::new(GlobalPosition::new(position), id)),
-            _ => {
-                let problem = malformed("expected a whole number, or one with @ and a UUID");
-                Err(invalid("bookmark")(problem))
-            }
-        }
+        let expected = "expected a whole number, or one with @ and a UUID";
+        let place = parse_place(text).ok_or_else(|| Problem::malformed(expected));
+        let (position, message_id) = place.map_err(invalid("bookmark"))?;
+        Ok(Self {
+            position,
+            message_id,
+        })
     }
 }
 

@@ -1,9 +1,8 @@
 use std::fmt;
 
-use crate::Error;
-use crate::StreamName;
 use crate::stream_name::category_of;
-use crate::text::{check, invalid, malformed, text_conversions};
+use crate::text::{check, invalid};
+use crate::{Error, Problem, StreamName};
 
 /// A category of streams, such as `account` or `account:command`, or all of them.
 ///
@@ -32,7 +31,9 @@ impl Category {
         }
         check(&name, StreamName::MAX_BYTES).map_err(invalid("category"))?;
         if category_of(&name) != name {
-            return Err(invalid("category")(malformed("a category has no hyphen")));
+            return Err(invalid("category")(Problem::malformed(
+                "a category has no hyphen",
+            )));
         }
         Ok(Self(Some(name.into_boxed_str())))
     }
@@ -63,7 +64,7 @@ impl Category {
     }
 }
 
-text_conversions!(Category);
+store_fault::text_conversions!(Category, Error);
 
 impl fmt::Debug for Category {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -1,6 +1,6 @@
 use std::sync::Arc;
 
-use store_fault::Fault;
+use store_fault::{Fault, Problem, SharedError};
 use uuid::Uuid;
 
 use crate::{ExpectedVersion, GlobalPosition, Position};
@@ -72,7 +72,7 @@ pub enum Error {
         /// The line's number, from 1.
         line: u64,
         /// The problem.
-        source: Arc<dyn std::error::Error + Send + Sync>,
+        source: SharedError,
     },
     /// A namespace with this name exists. Open it or choose another name.
     #[error("namespace {name} exists")]
@@ -85,6 +85,15 @@ pub enum Error {
     NamespaceNotFound {
         /// The name.
         name: String,
+    },
+    /// The process may open no more files, and the namespaces in SQLite that are open are all held, by
+    /// subscriptions or other users. Close some, or raise the process's limit of open files.
+    #[error(
+        "{open} namespaces are open and held, and the process may open no more files: close some, or raise its limit"
+    )]
+    TooManyNamespaces {
+        /// The namespaces that are open.
+        open: usize,
     },
     /// The store does not know whether the write was committed. Write the same messages again with
     /// these ids, as [`write_until_known`](crate::write_until_known) does: if they were stored, the
@@ -131,7 +140,7 @@ pub enum Error {
     #[error("not the expected JSON: {source}")]
     Json {
         /// The error of `serde_json`.
-        source: Arc<dyn std::error::Error + Send + Sync>,
+        source: SharedError,
     },
     /// Reading or writing a file failed, in an export, an import or a backup. Fix the cause, then repeat
     /// the call: an import skips the messages that are stored.
@@ -171,66 +180,4 @@ fn unknown_outcome(ids: &[Uuid]) -> &'static str {
     } else {
         "the outcome of the write is unknown: write the same messages with the same ids again"
     }
-}
-
-/// An error or a text as the source of an [`Error`].
-pub(crate) fn shared(
-    source: impl Into<Box<dyn std::error::Error + Send + Sync>>,
-) -> Arc<dyn std::error::Error + Send + Sync> {
-    source.into().into()
-}
-
-/// Why a field is invalid, and how to correct it.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum Problem {
-    /// The field is empty. Give it a value.
-    #[error("is empty")]
-    Empty,
-    /// The text contains a NUL character, or the JSON contains an escaped one. PostgreSQL can't
-    /// store either. Remove it.
-    #[error("contains a NUL character")]
-    ContainsNul,
-    /// A list has too many entries. Give fewer.
-    #[error("has {actual} entries, {max} are allowed")]
-    TooMany {
-        /// The limit.
-        max: usize,
-        /// The number of entries.
-        actual: usize,
-    },
-    /// A number, or a size in bytes, is too large. Give a smaller one.
-    #[error("is {actual}, at most {max} is allowed")]
-    TooLarge {
-        /// The limit.
-        max: u64,
-        /// The value.
-        actual: u64,
-    },
-    /// A number is too small. Give a greater one.
-    #[error("is {actual}, at least {min} is required")]
-    TooSmall {
-        /// The limit.
-        min: i64,
-        /// The value.
-        actual: i64,
-    },
-    /// The JSON contains a number that PostgreSQL can't store. SQLite stores it, so a store that has
-    /// such a message can't move to PostgreSQL. Give a number with fewer digits.
-    #[error(
-        "contains a number with more than 131,072 digits before or 16,383 digits after the decimal point"
-    )]
-    TooManyDigits,
-    /// A list contains an entry twice. Give it once.
-    #[error("contains {key} twice")]
-    Duplicate {
-        /// The repeated entry.
-        key: String,
-    },
-    /// The text does not have the expected form. Give it the form that the reason names.
-    #[error("is malformed: {reason}")]
-    Malformed {
-        /// The expected form, or the parser's message.
-        reason: String,
-    },
 }

@@ -21,8 +21,8 @@ impl Following {
 
     pub(crate) fn new(metrics: Metrics) -> Self {
         Self {
-            lag: metrics.lag(),
-            _open: metrics.follows(),
+            lag: metrics.store().followers().lag(),
+            _open: metrics.store().followers().begins(),
             metrics,
             looked: None,
         }
@@ -30,7 +30,12 @@ impl Following {
 
     /// The subscription waits for new messages.
     pub(crate) fn waits(&self) {
-        self.metrics.follower_waits();
+        self.metrics.store().followers().waits();
+    }
+
+    /// The subscription tries again after a transient error.
+    pub(crate) fn retries(&self) {
+        self.metrics.store().followers().retries();
     }
 
     /// Whether to look up the end of the log now, after a page that is not the last.

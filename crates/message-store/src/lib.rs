@@ -1,3 +1,12 @@
+// The first definition of a link wins: these lead to pages of the documentation, those of the README to files.
+#![cfg_attr(feature = "postgres", doc = "[message-db]: crate::guide::message_db")]
+#![cfg_attr(feature = "sqlite", doc = "[sqlite-events]: sqlite_store#log-events")]
+#![cfg_attr(
+    feature = "postgres",
+    doc = "[postgres-events]: postgres_store#log-events"
+)]
+//! [errors]: crate::Error
+//!
 #![cfg_attr(feature = "sqlite", doc = include_str!("../README.md"))]
 // Without SQLite the README's example would not compile as a doctest.
 #![cfg_attr(
@@ -9,17 +18,20 @@
 mod any_store;
 mod bookmark;
 mod category;
+mod checkpoint;
 mod consumer_group;
 mod derived;
 mod error;
 mod expected_version;
 mod following;
+mod forward;
+#[cfg(feature = "postgres")]
+pub mod guide;
 mod hash;
-mod health;
 mod json;
 mod limits;
-mod listener;
 mod listing;
+mod looks;
 mod message;
 mod metrics;
 mod namespace;
@@ -38,6 +50,7 @@ mod stream_name;
 mod subscription;
 mod text;
 mod time;
+mod trace;
 mod write;
 mod write_until_known;
 
@@ -48,15 +61,15 @@ pub mod sqlite;
 pub use any_store::{AnyNamespaces, AnyStore};
 pub use bookmark::Bookmark;
 pub use category::Category;
+pub use checkpoint::Checkpoint;
 pub use consumer_group::ConsumerGroup;
-pub use error::{Error, Problem};
+pub use error::Error;
 pub use expected_version::ExpectedVersion;
 pub use hash::hash_64;
-pub use health::Health;
 pub use json::same_json;
 pub use limits::Limits;
-pub use listener::Listener;
 pub use listing::{CategoryInfo, ListStreams, StoreInfo, StreamInfo};
+pub use looks::Settled;
 pub use message::{Message, MessageBuilder};
 pub use metrics::Metrics;
 pub use namespace::{Namespace, NamespaceName, Namespaces};
@@ -70,7 +83,8 @@ pub use stats::Stats;
 pub use store::MessageStore;
 pub use stream_name::StreamName;
 pub use subscription::{SubscribeOptions, Subscription};
+pub use trace::span_of;
 pub use write::{StreamWrite, Written};
 pub use write_until_known::write_until_known;
 
-pub use store_fault::{Fault, Reason};
+pub use store_fault::{Fault, Health, Listener, Problem, Reason};

@@ -60,6 +60,16 @@ impl Message {
         self
     }
 
+    /// The same message with this metadata, a valid JSON text.
+    pub(crate) fn with_metadata(&self, metadata: &str) -> Self {
+        let data_end = self.metadata_start.unwrap_or(self.buffer.len());
+        Self {
+            buffer: [&self.buffer[..data_end], metadata].concat().into(),
+            metadata_start: Some(data_end),
+            ..*self
+        }
+    }
+
     /// The message's type, such as `Deposited`.
     pub fn message_type(&self) -> &str {
         &self.buffer[..self.data_start]

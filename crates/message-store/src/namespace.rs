@@ -1,7 +1,7 @@
 use std::future::Future;
 use std::time::SystemTime;
 
-use crate::text::{check, invalid, text_conversions};
+use crate::text::{check, invalid};
 use crate::{Error, MessageStore};
 
 /// The name of a namespace: 1 to 64 bytes without NUL.
@@ -37,7 +37,7 @@ impl NamespaceName {
     }
 }
 
-text_conversions!(NamespaceName);
+store_fault::text_conversions!(NamespaceName, Error);
 
 /// A namespace that exists.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -60,7 +60,7 @@ pub trait Namespaces: Send + Sync {
     /// succeeds.
     ///
     /// # Errors
-    /// [`Error::NamespaceExists`]; [`Error::Invalid`] with field `attributes` if `attributes` is not
+    /// [`Error::NamespaceExists`]; [`Error::TooManyNamespaces`]; [`Error::Invalid`] with field `attributes` if `attributes` is not
     /// JSON; [`Fault::Unreachable`](crate::Fault), [`Fault::Refused`](crate::Fault) or [`Error::Io`] if
     /// the backend fails.
     fn create(
@@ -74,7 +74,7 @@ pub trait Namespaces: Send + Sync {
     /// store if so.
     ///
     /// # Errors
-    /// [`Error::NamespaceNotFound`]; [`Fault::SchemaChanged`](crate::Fault) if something else changed
+    /// [`Error::NamespaceNotFound`]; [`Error::TooManyNamespaces`]; [`Fault::SchemaChanged`](crate::Fault) if something else changed
     /// its schema, or [`Fault::SchemaTooNew`](crate::Fault) if a newer version of this library did;
     /// [`Fault::Unreachable`](crate::Fault), [`Fault::TimedOut`](crate::Fault) or
     /// [`Fault::Refused`](crate::Fault) if the backend fails.
@@ -91,7 +91,7 @@ pub trait Namespaces: Send + Sync {
     /// Lists all namespaces, ordered by the bytes of their names.
     ///
     /// # Errors
-    /// [`Fault::Unreachable`](crate::Fault), [`Fault::Refused`](crate::Fault) or [`Error::Io`] if the
+    /// [`Error::TooManyNamespaces`]; [`Fault::Unreachable`](crate::Fault), [`Fault::Refused`](crate::Fault) or [`Error::Io`] if the
     /// backend fails.
     fn list(&self) -> impl Future<Output = Result<Vec<Namespace>, Error>> + Send;
 

@@ -1,8 +1,8 @@
 use std::fmt;
 use std::str::FromStr;
 
-use crate::Error;
-use crate::text::{invalid, malformed};
+use crate::text::invalid;
+use crate::{Error, Problem};
 
 /// A message's position in its stream: 0, 1, 2 … without gaps. Retention may have deleted the first
 /// messages.
@@ -103,7 +103,7 @@ macro_rules! conversions {
             fn from_str(text: &str) -> Result<Self, Error> {
                 let number = text
                     .parse()
-                    .map_err(|_| malformed("expected a whole number"));
+                    .map_err(|_| Problem::malformed("expected a whole number"));
                 number.map(Self).map_err(invalid($field))
             }
         }

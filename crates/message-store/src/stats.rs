@@ -41,7 +41,10 @@ impl Stats {
             lost_connections: self.lost_connections + other.lost_connections,
             largest_batch: self.largest_batch.max(other.largest_batch),
             queued_writes: self.queued_writes + other.queued_writes,
-            listener: Listener::of_both(self.listener, other.listener),
+            listener: match (self.listener, other.listener) {
+                (Some(one), Some(other)) => Some(one.and(other)),
+                (one, other) => one.or(other),
+            },
         }
     }
 }

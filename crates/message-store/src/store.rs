@@ -3,12 +3,13 @@ use std::sync::Arc;
 use std::time::SystemTime;
 
 use crate::derived;
+use crate::forward::forward_message_store;
 use crate::subscription::Source;
 use crate::{
-    Bookmark, Category, CategoryInfo, CategoryRead, ConsumerGroup, Error, ExpectedVersion,
-    GlobalPosition, Health, ListStreams, Message, Metrics, Notifications, Position,
-    RecordedMessage, Start, Stats, StoreInfo, StreamInfo, StreamName, StreamRead, StreamWrite,
-    SubscribeOptions, Subscription, Written,
+    Bookmark, Category, CategoryInfo, CategoryRead, Checkpoint, ConsumerGroup, Error,
+    ExpectedVersion, Health, Limits, ListStreams, Message, Metrics, Notifications, Position,
+    RecordedMessage, Settled, Start, Stats, StoreInfo, StreamInfo, StreamName, StreamRead,
+    StreamWrite, SubscribeOptions, Subscription, Written,
 };
 
 /// Stores messages in streams. A read returns one stream or all streams of a category.
@@ -24,6 +25,9 @@ use crate::{
 /// Then only this call waits. Dropping the future of a write withdraws the write if it still waits
 /// in a queue; a write whose commit has begun is committed.
 ///
+/// Any call may fail with the [`Fault`](crate::Fault) of a database that can't be reached, gives no answer in
+/// time or refuses the call, and with [`Fault::Closed`](crate::Fault) after [`MessageStore::close`].
+///
 /// A store of your own needs ten methods. The others follow from these; override one where your store has
 /// a faster way. `message-conformance` tests a store.
 pub trait MessageStore: Send + Sync {
@@ -33,7 +37,7 @@ pub trait MessageStore: Send + Sync {
     /// Writing is idempotent by id. A repeated write with the same ids and the same content returns
     /// the positions of the first write, whether or not the expected version still matches. Content
     /// is the stream, the type, the data and the metadata; the latter two are compared as JSON
-    /// values ([`same_json`](crate::same_json)).
+    /// values ([`same_json`](crate::same_json)). The entry `traceparent` of the metadata is no content.
     ///
     /// ```
     /// # use message_store::sqlite::{Config, SqliteStore};
@@ -68,9 +72,8 @@ pub trait MessageStore: Send + Sync {
     ///    one.
     ///
     /// [`Error::OutcomeUnknown`] if the connection broke or the commit failed partway: write again with
-    /// the same ids. [`Fault::Unreachable`](crate::Fault), [`Fault::TimedOut`](crate::Fault) or
-    /// [`Fault::Refused`](crate::Fault) if the database fails; [`Fault::Closed`](crate::Fault) after
-    /// [`MessageStore::close`]; [`Fault::Panicked`](crate::Fault) for a bug in the store.
+    /// the same ids. [`Error::Fault`] from the database; [`Fault::Panicked`](crate::Fault) for a bug in
+    /// the store.
     ///
     /// # Dropped futures
     /// All messages may be in the store, or none. Write them again with the same ids, as for
@@ -183,10 +186,8 @@ pub trait MessageStore: Send + Sync {
     /// - [`Error::Invalid`] with field `messages[i].data` or `messages[i].metadata` for JSON that
     ///   the backend can't store.
     ///
-    /// [`Error::OutcomeUnknown`] if the commit failed partway: import again.
-    /// [`Fault::Unreachable`](crate::Fault), [`Fault::TimedOut`](crate::Fault) or
-    /// [`Fault::Refused`](crate::Fault) if the database fails; [`Fault::Closed`](crate::Fault) after
-    /// [`MessageStore::close`].
+    /// [`Error::OutcomeUnknown`] if the commit failed partway: import again. [`Error::Fault`] from the
+    /// database.
     fn import_messages(
         &self,
         messages: Vec<RecordedMessage>,
@@ -211,10 +212,8 @@ pub trait MessageStore: Send + Sync {
     /// ```
     ///
     /// # Errors
-    /// [`Error::PastReplaced`] or [`Error::AfterBeyondHead`] if the read goes on after a message that
-    /// is not in the store; [`Fault::Unreachable`](crate::Fault), [`Fault::TimedOut`](crate::Fault) or
-    /// [`Fault::Refused`](crate::Fault) if the database fails; [`Fault::Closed`](crate::Fault) after
-    /// [`MessageStore::close`].
+    /// [`Error::PastReplaced`] or [`Error::AfterBeyondHead`] if the read goes on after a message that is
+    /// not in the store; [`Error::Fault`] from the database.
     fn get_stream_messages(
         &self,
         stream: &StreamName,
@@ -244,11 +243,9 @@ pub trait MessageStore: Send + Sync {
     /// ```
     ///
     /// # Errors
-    /// [`Error::PastReplaced`] or [`Error::AfterBeyondHead`] if the read goes on after a message that
-    /// is not in the store. A message that was deleted on purpose, by retention or with SQL, counts as
-    /// one that is there. [`Fault::Unreachable`](crate::Fault), [`Fault::TimedOut`](crate::Fault) or
-    /// [`Fault::Refused`](crate::Fault) if the database fails; [`Fault::Closed`](crate::Fault) after
-    /// [`MessageStore::close`].
+    /// [`Error::PastReplaced`] or [`Error::AfterBeyondHead`] if the read goes on after a message that is
+    /// not in the store. A message that was deleted on purpose, by retention or with SQL, counts as one
+    /// that is there. [`Error::Fault`] from the database.
     fn get_category_messages(
         &self,
         category: &Category,
@@ -274,9 +271,7 @@ pub trait MessageStore: Send + Sync {
     /// ```
     ///
     /// # Errors
-    /// [`Fault::Unreachable`](crate::Fault), [`Fault::TimedOut`](crate::Fault) or
-    /// [`Fault::Refused`](crate::Fault) if the database fails; [`Fault::Closed`](crate::Fault) after
-    /// [`MessageStore::close`].
+    /// [`Error::Fault`] from the database.
     fn get_last_stream_message(
         &self,
         stream: &StreamName,
@@ -302,9 +297,7 @@ pub trait MessageStore: Send + Sync {
     /// ```
     ///
     /// # Errors
-    /// [`Fault::Unreachable`](crate::Fault), [`Fault::TimedOut`](crate::Fault) or
-    /// [`Fault::Refused`](crate::Fault) if the database fails; [`Fault::Closed`](crate::Fault) after
-    /// [`MessageStore::close`].
+    /// [`Error::Fault`] from the database.
     fn stream_version(
         &self,
         stream: &StreamName,
@@ -315,32 +308,9 @@ pub trait MessageStore: Send + Sync {
         }
     }
 
-    /// The last global position that readers can see, `None` for an empty store.
+    /// The last message that readers can see: its global position and its id. `None` for an empty store.
     ///
-    /// ```
-    /// # use message_store::sqlite::{Config, SqliteStore};
-    /// # use message_store::{Error, ExpectedVersion, Message, MessageStore, StreamName};
-    /// # #[tokio::main]
-    /// # async fn main() -> Result<(), Error> {
-    /// # let store = SqliteStore::open(Config::memory()).await?;
-    /// assert_eq!(store.head().await?, None);
-    /// # let account = StreamName::new("account-123")?;
-    /// # let opened = Message::builder("Opened").build()?;
-    /// let written = store.write_message(&account, opened, ExpectedVersion::Any).await?;
-    /// assert_eq!(store.head().await?, Some(written.global_position));
-    /// # Ok(()) }
-    /// ```
-    ///
-    /// # Errors
-    /// [`Fault::Unreachable`](crate::Fault), [`Fault::TimedOut`](crate::Fault) or
-    /// [`Fault::Refused`](crate::Fault) if the database fails; [`Fault::Closed`](crate::Fault) after
-    /// [`MessageStore::close`].
-    fn head(&self) -> impl Future<Output = Result<Option<GlobalPosition>, Error>> + Send {
-        async move { Ok(self.head_bookmark().await?.map(|head| head.position)) }
-    }
-
-    /// The bookmark of the last message that readers can see, `None` for an empty store. For a reader
-    /// that begins after it.
+    /// Reads and subscriptions that begin after it see only what is written from now on:
     ///
     /// ```
     /// # use message_store::sqlite::{Config, SqliteStore};
@@ -350,20 +320,23 @@ pub trait MessageStore: Send + Sync {
     /// # async fn main() -> Result<(), Error> {
     /// # let store = SqliteStore::open(Config::memory()).await?;
     /// # let account = StreamName::new("account-123")?;
-    /// # let opened = Message::builder("Opened").build()?;
-    /// # store.write_message(&account, opened, ExpectedVersion::Any).await?;
+    /// # let message = |message_type: &str| Message::builder(message_type).build();
+    /// assert_eq!(store.head().await?, None);
+    /// store.write_message(&account, message("Opened")?, ExpectedVersion::Any).await?;
+    ///
     /// let (accounts, options) = (Category::of(&account), SubscribeOptions::new());
-    /// let head = store.head_bookmark().await?;
-    /// let mut new_messages = store.subscribe_to_category(accounts, head, options);
-    /// assert!(new_messages.try_next().await?.is_none());
+    /// let mut new = store.subscribe_to_category(accounts, store.head().await?, options);
+    /// let written = store.write_message(&account, message("Closed")?, ExpectedVersion::Any).await?;
+    /// assert_eq!(new.next().await?.global_position(), written.global_position);
+    ///
+    /// let position = store.head().await?.map(|head| head.position);
+    /// assert_eq!(position, Some(written.global_position));
     /// # Ok(()) }
     /// ```
     ///
     /// # Errors
-    /// [`Fault::Unreachable`](crate::Fault), [`Fault::TimedOut`](crate::Fault) or
-    /// [`Fault::Refused`](crate::Fault) if the database fails; [`Fault::Closed`](crate::Fault) after
-    /// [`MessageStore::close`].
-    fn head_bookmark(&self) -> impl Future<Output = Result<Option<Bookmark>, Error>> + Send;
+    /// [`Error::Fault`] from the database.
+    fn head(&self) -> impl Future<Output = Result<Option<Bookmark>, Error>> + Send;
 
     /// Lists a page of streams.
     ///
@@ -383,9 +356,7 @@ pub trait MessageStore: Send + Sync {
     /// ```
     ///
     /// # Errors
-    /// [`Fault::Unreachable`](crate::Fault), [`Fault::TimedOut`](crate::Fault) or
-    /// [`Fault::Refused`](crate::Fault) if the database fails; [`Fault::Closed`](crate::Fault) after
-    /// [`MessageStore::close`].
+    /// [`Error::Fault`] from the database.
     fn list_streams(
         &self,
         list: ListStreams,
@@ -411,9 +382,7 @@ pub trait MessageStore: Send + Sync {
     /// ```
     ///
     /// # Errors
-    /// [`Fault::Unreachable`](crate::Fault), [`Fault::TimedOut`](crate::Fault) or
-    /// [`Fault::Refused`](crate::Fault) if the database fails; [`Fault::Closed`](crate::Fault) after
-    /// [`MessageStore::close`].
+    /// [`Error::Fault`] from the database.
     fn list_categories(&self) -> impl Future<Output = Result<Vec<CategoryInfo>, Error>> + Send {
         derived::list_categories(self)
     }
@@ -435,9 +404,7 @@ pub trait MessageStore: Send + Sync {
     /// ```
     ///
     /// # Errors
-    /// [`Fault::Unreachable`](crate::Fault), [`Fault::TimedOut`](crate::Fault) or
-    /// [`Fault::Refused`](crate::Fault) if the database fails; [`Fault::Closed`](crate::Fault) after
-    /// [`MessageStore::close`].
+    /// [`Error::Fault`] from the database.
     fn info(&self) -> impl Future<Output = Result<StoreInfo, Error>> + Send {
         derived::info(self)
     }
@@ -461,9 +428,7 @@ pub trait MessageStore: Send + Sync {
     /// ```
     ///
     /// # Errors
-    /// [`Fault::Unreachable`](crate::Fault), [`Fault::TimedOut`](crate::Fault) or
-    /// [`Fault::Refused`](crate::Fault) if the database fails, and [`Fault::Closed`](crate::Fault)
-    /// after [`MessageStore::close`]. Of many messages, some may have been deleted.
+    /// [`Error::Fault`] from the database. Of many messages, some may have been deleted.
     /// [`Error::OutcomeUnknown`] if a commit failed partway.
     fn truncate_stream(
         &self,
@@ -497,9 +462,7 @@ pub trait MessageStore: Send + Sync {
     /// ```
     ///
     /// # Errors
-    /// [`Fault::Unreachable`](crate::Fault), [`Fault::TimedOut`](crate::Fault),
-    /// [`Fault::Refused`](crate::Fault) or [`Error::OutcomeUnknown`] if the database fails, and
-    /// [`Fault::Closed`](crate::Fault) after [`MessageStore::close`]. Some messages may have been
+    /// [`Error::OutcomeUnknown`], or [`Error::Fault`] from the database. Some messages may have been
     /// deleted.
     fn expire_messages(
         &self,
@@ -527,13 +490,37 @@ pub trait MessageStore: Send + Sync {
     ///
     /// # Errors
     /// [`Error::Invalid`] with field `consumer` if the name is empty, contains a NUL or is longer than
-    /// [`StreamName::MAX_BYTES`]. [`Fault::Unreachable`](crate::Fault),
-    /// [`Fault::TimedOut`](crate::Fault) or [`Fault::Refused`](crate::Fault) if the database fails;
-    /// [`Fault::Closed`](crate::Fault) after [`MessageStore::close`].
+    /// [`StreamName::MAX_BYTES`]. [`Error::Fault`] from the database.
     fn checkpoint(
         &self,
         consumer: &str,
-    ) -> impl Future<Output = Result<Option<Bookmark>, Error>> + Send;
+    ) -> impl Future<Output = Result<Option<Bookmark>, Error>> + Send {
+        async move {
+            Limits::check_consumer(consumer)?;
+            let mut saved = self.all_checkpoints().await?.into_iter();
+            let saved = saved.find(|saved| saved.consumer == consumer);
+            Ok(saved.map(|saved| saved.handled))
+        }
+    }
+
+    /// The checkpoints of all consumers, ordered by the bytes of their names.
+    ///
+    /// ```
+    /// # use message_store::sqlite::{Config, SqliteStore};
+    /// # use message_store::{Error, GlobalPosition, MessageStore};
+    /// # #[tokio::main]
+    /// # async fn main() -> Result<(), Error> {
+    /// # let store = SqliteStore::open(Config::memory()).await?;
+    /// store.save_checkpoint("invoices", GlobalPosition::new(42)).await?;
+    /// for saved in store.all_checkpoints().await? {
+    ///     println!("{} has handled {}", saved.consumer, saved.handled);
+    /// }
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::Fault`] from the database.
+    fn all_checkpoints(&self) -> impl Future<Output = Result<Vec<Checkpoint>, Error>> + Send;
 
     /// Saves the bookmark, or the global position alone, of the last message that a consumer has handled.
     /// Returns the saved checkpoint. A saved position never decreases, so a late call with a smaller
@@ -563,9 +550,7 @@ pub trait MessageStore: Send + Sync {
     ///
     /// # Errors
     /// [`Error::Invalid`] with field `consumer` if the name is invalid, as for
-    /// [`MessageStore::checkpoint`]; [`Fault::Unreachable`](crate::Fault),
-    /// [`Fault::TimedOut`](crate::Fault), [`Fault::Refused`](crate::Fault) or [`Error::OutcomeUnknown`]
-    /// if the database fails; [`Fault::Closed`](crate::Fault) after [`MessageStore::close`].
+    /// [`MessageStore::checkpoint`]; [`Error::OutcomeUnknown`]; [`Error::Fault`] from the database.
     fn save_checkpoint(
         &self,
         consumer: &str,
@@ -589,11 +574,19 @@ pub trait MessageStore: Send + Sync {
     ///
     /// # Errors
     /// [`Error::Invalid`] with field `consumer` if the name is invalid, as for
-    /// [`MessageStore::checkpoint`]; [`Fault::Unreachable`](crate::Fault),
-    /// [`Fault::TimedOut`](crate::Fault), [`Fault::Refused`](crate::Fault) or [`Error::OutcomeUnknown`]
-    /// if the database fails; [`Fault::Closed`](crate::Fault) after [`MessageStore::close`].
+    /// [`MessageStore::checkpoint`]; [`Error::OutcomeUnknown`]; [`Error::Fault`] from the database.
     fn delete_checkpoint(&self, consumer: &str)
     -> impl Future<Output = Result<bool, Error>> + Send;
+
+    /// The end of the store, if no write is under way. Readers that wait compare it instead of reading,
+    /// once for all of them. `None` while a write is under way, and for a store that can't tell, as by
+    /// default: then each reader reads.
+    ///
+    /// # Errors
+    /// As for [`MessageStore::head`].
+    fn settled(&self) -> impl Future<Output = Result<Option<Settled>, Error>> + Send {
+        async { Ok(None) }
+    }
 
     /// Subscribes to hints that messages may have been written, so that a reader need not poll
     /// often. By default there is a hint every 100 ms.
@@ -749,12 +742,10 @@ pub trait MessageStore: Send + Sync {
     /// ```
     ///
     /// # Errors
-    /// [`Fault::Unreachable`](crate::Fault), [`Fault::TimedOut`](crate::Fault) or
-    /// [`Fault::Refused`](crate::Fault) if the database does not answer;
-    /// [`Fault::Closed`](crate::Fault) after [`MessageStore::close`].
+    /// [`Error::Fault`] from the database.
     fn health(&self) -> impl Future<Output = Result<Health, Error>> + Send {
         async move {
-            self.head_bookmark().await?;
+            self.head().await?;
             let name = std::any::type_name::<Self>();
             Ok(Health::new(name, "", Vec::new(), false))
         }
@@ -793,71 +784,6 @@ pub trait MessageStore: Send + Sync {
     /// ```
     fn close(&self) -> impl Future<Output = ()> + Send;
 }
-
-/// Calls a method of the store that the matching arm yields, with `await` for an async one.
-macro_rules! call {
-    (await $self:ident { $($(#[$attribute:meta])* $pattern:pat => $store:expr,)+ } $name:ident $arguments:tt) => {
-        match $self { $($(#[$attribute])* $pattern => $store.$name $arguments.await,)+ }
-    };
-    ($self:ident { $($(#[$attribute:meta])* $pattern:pat => $store:expr,)+ } $name:ident $arguments:tt) => {
-        match $self { $($(#[$attribute])* $pattern => $store.$name $arguments,)+ }
-    };
-}
-
-/// Defines the async methods of this list.
-macro_rules! forward_async {
-    ($self:ident $arms:tt $(fn $name:ident($($argument:ident: $type:ty),*) -> $output:ty;)*) => {
-        $(async fn $name(&$self, $($argument: $type),*) -> $output {
-            $crate::store::call!(await $self $arms $name ($($argument),*))
-        })*
-    };
-}
-
-/// Defines every method of [`MessageStore`] as a call of the same method of another store, which
-/// the match arms in braces yield: `forward_message_store!(self { Self { store } => store, });`
-macro_rules! forward_message_store {
-    ($self:ident $arms:tt) => {
-        $crate::store::forward_async! {
-            $self $arms
-            fn write_streams(writes: Vec<$crate::StreamWrite>) -> Result<Vec<Vec<$crate::Written>>, $crate::Error>;
-            fn write_batch(stream: &$crate::StreamName, messages: Vec<$crate::Message>, expected_version: $crate::ExpectedVersion) -> Result<Vec<$crate::Written>, $crate::Error>;
-            fn write_message(stream: &$crate::StreamName, message: $crate::Message, expected_version: $crate::ExpectedVersion) -> Result<$crate::Written, $crate::Error>;
-            fn import_messages(messages: Vec<$crate::RecordedMessage>) -> Result<u64, $crate::Error>;
-            fn get_stream_messages(stream: &$crate::StreamName, read: $crate::StreamRead) -> Result<Vec<$crate::RecordedMessage>, $crate::Error>;
-            fn get_category_messages(category: &$crate::Category, read: $crate::CategoryRead) -> Result<Vec<$crate::RecordedMessage>, $crate::Error>;
-            fn get_last_stream_message(stream: &$crate::StreamName, message_type: Option<&str>) -> Result<Option<$crate::RecordedMessage>, $crate::Error>;
-            fn stream_version(stream: &$crate::StreamName) -> Result<Option<$crate::Position>, $crate::Error>;
-            fn head() -> Result<Option<$crate::GlobalPosition>, $crate::Error>;
-            fn head_bookmark() -> Result<Option<$crate::Bookmark>, $crate::Error>;
-            fn list_streams(list: $crate::ListStreams) -> Result<Vec<$crate::StreamInfo>, $crate::Error>;
-            fn list_categories() -> Result<Vec<$crate::CategoryInfo>, $crate::Error>;
-            fn info() -> Result<$crate::StoreInfo, $crate::Error>;
-            fn truncate_stream(stream: &$crate::StreamName, before: $crate::Position) -> Result<u64, $crate::Error>;
-            fn expire_messages(category: &$crate::Category, before: std::time::SystemTime) -> Result<u64, $crate::Error>;
-            fn checkpoint(consumer: &str) -> Result<Option<$crate::Bookmark>, $crate::Error>;
-            fn save_checkpoint(consumer: &str, handled: impl Into<$crate::Bookmark> + Send) -> Result<$crate::Bookmark, $crate::Error>;
-            fn delete_checkpoint(consumer: &str) -> Result<bool, $crate::Error>;
-            fn health() -> Result<$crate::Health, $crate::Error>;
-            fn close() -> ();
-        }
-
-        fn notifications(&$self) -> $crate::Notifications {
-            $crate::store::call!($self $arms notifications ())
-        }
-
-        fn metrics(&$self) -> $crate::Metrics {
-            $crate::store::call!($self $arms metrics ())
-        }
-
-        fn stats(&$self) -> $crate::Stats {
-            $crate::store::call!($self $arms stats ())
-        }
-    };
-}
-
-#[cfg(any(feature = "postgres", feature = "sqlite"))]
-pub(crate) use forward_message_store;
-pub(crate) use {call, forward_async};
 
 impl<S: MessageStore> MessageStore for Arc<S> {
     // `**`, because a call on the `Arc` would call itself.

@@ -1,7 +1,7 @@
 use std::fmt;
 
-use crate::text::{check, invalid, malformed, text_conversions};
-use crate::{Category, Error};
+use crate::text::{check, invalid};
+use crate::{Category, Error, Problem};
 
 /// The name of a stream: `category-id`, or a category alone.
 ///
@@ -53,7 +53,9 @@ impl StreamName {
     /// [`Category::all`].
     pub fn with_id(category: &Category, id: impl fmt::Display) -> Result<Self, Error> {
         if category.is_all() {
-            return Err(invalid("stream")(malformed("no stream has all categories")));
+            return Err(invalid("stream")(Problem::malformed(
+                "no stream has all categories",
+            )));
         }
         Self::new(format!("{}-{id}", category.as_str()))
     }
@@ -109,7 +111,7 @@ pub(crate) fn group_key(name: &str) -> &str {
     split(name).1.map_or(name, cardinal)
 }
 
-text_conversions!(StreamName);
+store_fault::text_conversions!(StreamName, Error);
 
 impl fmt::Debug for StreamName {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -1,10 +1,12 @@
 use std::collections::VecDeque;
 use std::time::Duration;
 
+use group_commit::Backoff;
+
 use crate::following::Following;
 use crate::{
-    Bookmark, Category, CategoryRead, ConsumerGroup, Error, GlobalPosition, MessageStore,
-    Notifications, RecordedMessage, Start, StreamName, StreamRead,
+    Bookmark, Category, CategoryRead, ConsumerGroup, Error, MessageStore, Notifications,
+    RecordedMessage, Settled, Start, StreamName, StreamRead,
 };
 
 /// Settings of a [`Subscription`].
@@ -13,8 +15,9 @@ use crate::{
 pub struct SubscribeOptions {
     /// Maximum number of messages per read, and therefore in memory. Default: 100.
     pub batch_size: u64,
-    /// How long to wait for a hint before reading without one. Default: 1 s. On SQLite only writes
-    /// of this process send hints; writes of other processes are found by polling.
+    /// How long to wait for a hint before looking without one. Default: 1 s. On SQLite only writes
+    /// of this process send hints; writes of other processes are found by polling. All readers of a store
+    /// that wait share one look, so idle ones cost no more than one does.
     pub poll_interval: Duration,
 }
 
@@ -61,10 +64,10 @@ impl SubscribeOptions {
 /// with [`Error::PastReplaced`] or [`Error::AfterBeyondHead`]. A subscription that began at a plain
 /// position, and has not returned a message yet, can only notice a store that ends before the position.
 ///
-/// A subscription returns every error to its caller, so that the caller can decide. If the server is
-/// down, [`Subscription::next`] returns a transient error once per call; a loop that ends there handles
-/// nothing more. Use a [`MessageRunner`](crate::MessageRunner) for a consumer that waits for the server
-/// and goes on.
+/// [`Subscription::next`] waits out an outage, as a subscription of `dcb-core` does: after a transient error
+/// it pauses for 20 ms to 2 s and reads again. [`Subscription::try_next`] returns every error. A
+/// [`MessageRunner`](crate::MessageRunner) also saves the place of its consumer, and repeats a handler that
+/// fails.
 ///
 /// ```
 /// # #[tokio::main]
@@ -99,7 +102,11 @@ pub struct Subscription<S> {
     /// already returned. The next read starts after it, so it does not scan the messages of other
     /// members again.
     scanned: Option<Bookmark>,
+    /// What was settled before the last read, if that read has returned all there was.
+    seen: Option<Settled>,
     following: Following,
+    /// The pauses of an outage.
+    backoff: Backoff,
     /// Why the subscription has ended.
     end: Option<Error>,
 }
@@ -123,6 +130,8 @@ impl<S: MessageStore> Subscription<S> {
             options,
             page: VecDeque::new(),
             scanned: None,
+            seen: None,
+            backoff: Backoff::default(),
             end: None,
         }
     }
@@ -132,20 +141,26 @@ impl<S: MessageStore> Subscription<S> {
     ///
     /// # Errors
     /// The errors of [`MessageStore::get_stream_messages`] for a stream, or of
-    /// [`MessageStore::get_category_messages`] and [`MessageStore::head_bookmark`]. After
+    /// [`MessageStore::get_category_messages`] and [`MessageStore::head`], but for transient ones
+    /// ([`Error::is_transient`]): after these it pauses and reads again. After
     /// [`Error::PastReplaced`] or [`Error::AfterBeyondHead`] each call fails with the same error; after
-    /// any other error, the next call reads again. During an outage the error is transient
-    /// ([`Error::is_transient`]): pause and call again, or use a
-    /// [`MessageRunner`](crate::MessageRunner), which does so.
+    /// any other error, the next call reads again.
     pub async fn next(&mut self) -> Result<RecordedMessage, Error> {
         loop {
-            if let Some(message) = self.try_next().await? {
-                return Ok(message);
+            match self.try_next().await {
+                Ok(Some(message)) => return Ok(message),
+                Ok(None) => {}
+                Err(error) if error.is_transient() => {
+                    self.following.retries();
+                    self.backoff.pause().await;
+                    continue;
+                }
+                Err(error) => return Err(error),
             }
             self.following.waits();
-            let hint = self.notifications.changed();
-            // Read again in either case: after a hint, and after a timeout, as hints can get lost.
-            let _ = tokio::time::timeout(self.options.poll_interval, hint).await;
+            let interval = self.options.poll_interval;
+            let news = self.notifications.news(&self.store, self.seen, interval);
+            news.await;
         }
     }
 
@@ -153,7 +168,7 @@ impl<S: MessageStore> Subscription<S> {
     ///
     /// # Errors
     /// The errors of [`MessageStore::get_stream_messages`] for a stream, or of
-    /// [`MessageStore::get_category_messages`] and [`MessageStore::head_bookmark`]. After
+    /// [`MessageStore::get_category_messages`] and [`MessageStore::head`]. After
     /// [`Error::PastReplaced`] or [`Error::AfterBeyondHead`] each call fails with the same error; after
     /// any other error, the next call reads again.
     pub async fn try_next(&mut self) -> Result<Option<RecordedMessage>, Error> {
@@ -205,8 +220,7 @@ impl<S: MessageStore> Subscription<S> {
     /// The position of the next message that is written to the log, or to the stream.
     async fn end(&self) -> Result<u64, Error> {
         Ok(match &self.source {
-            // Global positions begin at 1.
-            Source::Category(..) => self.store.head().await?.map_or(0, GlobalPosition::get) + 1,
+            Source::Category(..) => Start::from(self.store.head().await?).next.get(),
             Source::Stream(_, stream) => {
                 let version = self.store.stream_version(stream).await?;
                 version.map_or(0, |version| version.get() + 1)
@@ -235,11 +249,15 @@ impl<S: MessageStore> Subscription<S> {
         if let Some(end) = &self.end {
             return Err(end.clone());
         }
+        let settled = self.notifications.settled();
         let page = self.read_on().await;
         if let Err(end @ (Error::PastReplaced { .. } | Error::AfterBeyondHead { .. })) = &page {
             self.end = Some(end.clone());
         }
         if let Ok(page) = &page {
+            self.backoff.reset();
+            let is_full = page.len() as u64 >= self.options.batch_size.max(1);
+            self.seen = settled.filter(|_| !is_full);
             self.record_lag(page).await;
         }
         page
@@ -250,7 +268,7 @@ impl<S: MessageStore> Subscription<S> {
         // The head is read before the page. If the page is not full, the messages between its end and
         // this head belong to other members and need not be scanned again.
         let head = match self.source {
-            Source::Category(_, _, Some(_)) => self.store.head_bookmark().await?,
+            Source::Category(_, _, Some(_)) => self.store.head().await?,
             _ => None,
         };
         let page = self.read(batch_size).await?;

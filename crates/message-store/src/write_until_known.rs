@@ -1,7 +1,6 @@
 use std::time::Duration;
 
-use group_commit::deadline_after;
-use tokio::time::{Instant, sleep, timeout_at};
+use group_commit::{TryFailed, until_known};
 use uuid::Uuid;
 
 use crate::{Error, Message, MessageStore, StreamWrite, Written};
@@ -45,36 +44,19 @@ pub async fn write_until_known<S: MessageStore>(
     mut writes: Vec<StreamWrite>,
     limit: Duration,
 ) -> Result<Vec<Vec<Written>>, Error> {
-    const FIRST_PAUSE: Duration = Duration::from_millis(20);
-    const LONGEST_PAUSE: Duration = Duration::from_secs(2);
     give_ids(&mut writes);
-    let deadline = deadline_after(Instant::now().into_std(), limit);
-    let mut pause = FIRST_PAUSE;
-    let mut unknown = None;
-    loop {
-        let error = match store.write_streams(writes.clone()).await {
-            Err(error) if !is_definite(&error) => error,
-            outcome => return outcome,
-        };
-        let is_unknown = matches!(error, Error::OutcomeUnknown { .. });
-        let may_pass = is_unknown || error.is_transient();
-        if is_unknown {
-            unknown = Some(error.clone());
-        }
-        if !may_pass || timeout_at(deadline.into(), sleep(pause)).await.is_err() {
-            // A later try wrote nothing, but an earlier one may have.
-            return Err(unknown.unwrap_or(error));
-        }
-        pause = (pause * 2).min(LONGEST_PAUSE);
-    }
+    until_known(limit, || store.write_streams(writes.clone()), meaning).await
 }
 
-/// Whether the error proves that no try has stored the messages.
-fn is_definite(error: &Error) -> bool {
-    matches!(
-        error,
-        Error::Invalid { .. } | Error::DuplicateId { .. } | Error::WrongExpectedVersion { .. }
-    )
+fn meaning(error: &Error) -> TryFailed {
+    match error {
+        Error::Invalid { .. } | Error::DuplicateId { .. } | Error::WrongExpectedVersion { .. } => {
+            TryFailed::Definite
+        }
+        Error::OutcomeUnknown { .. } => TryFailed::Unknown,
+        error if error.is_transient() => TryFailed::Transient,
+        _ => TryFailed::Final,
+    }
 }
 
 fn give_ids(writes: &mut [StreamWrite]) {

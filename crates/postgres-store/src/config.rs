@@ -2,13 +2,14 @@ use std::time::Duration;
 
 use sqlx::postgres::PgConnection;
 
-use crate::connect::connect;
 use crate::failure::fault;
-use crate::server::{LONGEST, Server};
+use crate::server::Server;
+use crate::statement::LONGEST;
 use crate::store_error::StoreError;
+use crate::watch::Watch;
 
-/// How a store reaches PostgreSQL, and the limits of its writes and reads. Each store adds settings of
-/// its own.
+/// How a store reaches PostgreSQL, and the limits of its writes and reads. Each store adds its
+/// settings.
 #[derive(Clone)]
 #[non_exhaustive]
 pub struct ServerConfig {
@@ -135,20 +136,24 @@ impl ServerConfig {
                 .map_err(|reason| E::invalid("replica_url", reason))?,
             None => Vec::new(),
         };
+        let replicas = replicas.into_iter();
         Ok(Servers {
             primary: self.primary::<E>()?,
-            replicas,
+            replicas: replicas
+                .map(|server| server.fail_fast(self.fail_fast))
+                .collect(),
         })
     }
 
-    /// Opens a session without a time limit, to install, verify and import. Its statements are not
-    /// named, and run in transactions: behind a pooler, other clients use the server's session too.
+    /// Opens a session without a time limit, to install, verify and import, and its watch. Its
+    /// statements are not named, and run in transactions: behind a pooler, other clients use the
+    /// server's session too.
     ///
     /// # Errors
     /// As [`primary`](Self::primary); the driver's error if there is no connection.
-    pub async fn administrator<E: StoreError>(&self) -> Result<PgConnection, E> {
-        let connected = connect(self.primary::<E>()?.hosts()).await;
-        connected.map_err(|failed| fault(&failed).into())
+    pub async fn administrator<E: StoreError>(&self) -> Result<(PgConnection, Watch), E> {
+        let opened = Watch::open(&self.primary::<E>()?).await;
+        opened.map_err(|failed| fault(&failed).into())
     }
 
     /// The limits of a queue of writes.
@@ -230,4 +235,49 @@ macro_rules! embed_server_config {
             }
         }
     };
+}
+
+#[cfg(test)]
+mod tests {
+    use store_fault::Fault;
+
+    use super::*;
+
+    #[derive(Clone, Debug)]
+    struct Failed;
+
+    impl From<Fault> for Failed {
+        fn from(_: Fault) -> Self {
+            Self
+        }
+    }
+
+    impl StoreError for Failed {
+        fn invalid(_: &'static str, _: String) -> Self {
+            Self
+        }
+
+        fn fault(&self) -> Option<&Fault> {
+            None
+        }
+
+        fn is_out_of_place(&self) -> bool {
+            false
+        }
+    }
+
+    /// A read waited at a replica that refuses connections, although the primary was there.
+    #[test]
+    fn replicas_fail_fast_as_the_primary_does() {
+        for fail_fast in [false, true] {
+            let mut config = ServerConfig::new("postgres://a/log", "dcb", "test");
+            config.replica_url = Some("postgres://b,c/log".to_owned());
+            config.fail_fast = fail_fast;
+            let servers = config.servers::<Failed>().unwrap();
+            assert_eq!(servers.replicas.len(), 2);
+            for server in servers.replicas.iter().chain([&servers.primary]) {
+                assert_eq!(server.hosts().fails_fast, fail_fast);
+            }
+        }
+    }
 }

@@ -10,7 +10,6 @@ use sqlx::Error;
 use sqlx::postgres::PgConnectOptions;
 
 use crate::failure::{Failure, code_and_message, failure};
-use crate::hosts::name;
 use crate::statement::no_answer_within;
 
 /// Why no connection to a database can be opened: a cause for each host of the URL. Its text is one
@@ -292,5 +291,15 @@ pub fn connect_error(failed: &Error) -> Option<&ConnectError> {
 impl From<ConnectError> for Error {
     fn from(failed: ConnectError) -> Self {
         io::Error::other(failed).into()
+    }
+}
+
+/// The name of a host, for messages.
+pub(crate) fn name(options: &PgConnectOptions) -> String {
+    let host = options.get_host();
+    match options.get_socket() {
+        Some(socket) => socket.display().to_string(),
+        None if host.contains(':') => format!("[{host}]:{}", options.get_port()),
+        None => format!("{host}:{}", options.get_port()),
     }
 }

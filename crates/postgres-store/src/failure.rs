@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use group_commit::CommitError;
 use sqlx::error::DatabaseError;
 use sqlx::postgres::PgDatabaseError;
 use store_fault::{Fault, Reason};
@@ -52,6 +53,21 @@ impl Failure {
     /// Whether no statement may run in the session any more.
     pub fn ends_session(self) -> bool {
         matches!(self, Self::Lost | Self::ReadOnly | Self::Session)
+    }
+
+    /// The result of a batch whose statement failed with this error.
+    /// `None` if the batch may be written, so that its outcome must be looked up.
+    pub fn of_batch<E>(self, error: E) -> Option<CommitError<E>> {
+        match self {
+            Self::Lost => None,
+            // The queue splits the batch, so that only the faulty request fails.
+            Self::Data => Some(CommitError::Refused(error)),
+            // The server gave up in time for the first caller whose time ends.
+            Self::Cancelled => Some(CommitError::Late),
+            Self::NotSent | Self::Deadlock | Self::ReadOnly | Self::Session | Self::Refused => {
+                Some(CommitError::Failed(error))
+            }
+        }
     }
 }
 

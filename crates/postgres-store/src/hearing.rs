@@ -1,12 +1,14 @@
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Instant, SystemTime};
 
 use parking_lot::Mutex;
 use sqlx::Error;
+use store_fault::Listener;
 
 use crate::limiter::Limiter;
 
-/// Whether a store's listener hears. The task that listens reports each session, and the store asks.
+/// Whether a listener hears. The task that listens reports each session, and the store asks.
 /// Logs a session that is lost or replaced. Cheap to clone; clones share the state.
 #[derive(Clone, Debug)]
 pub(crate) struct Hearing {
@@ -16,6 +18,8 @@ pub(crate) struct Hearing {
 #[derive(Debug)]
 struct Shared {
     channel: String,
+    /// The number of tasks so far.
+    tasks: AtomicU64,
     /// `None` while nothing listens.
     state: Mutex<Option<State>>,
     limiter: Limiter,
@@ -37,20 +41,22 @@ impl Hearing {
         Self {
             shared: Arc::new(Shared {
                 channel: channel.to_owned(),
+                tasks: AtomicU64::new(0),
                 state: Mutex::default(),
                 limiter: Limiter::default(),
             }),
         }
     }
 
-    /// The task that listens has started. It hears nothing yet.
-    pub(crate) fn starts(&self) {
+    /// The task that listens has started. It hears nothing yet. Returns its number.
+    pub(crate) fn starts(&self) -> u64 {
         let mut state = self.shared.state.lock();
         let before = state.unwrap_or_default();
         *state = Some(State {
             lost_since: Some(SystemTime::now()),
             ..before
         });
+        self.shared.tasks.fetch_add(1, Ordering::Relaxed) + 1
     }
 
     /// A session listens.
@@ -115,9 +121,13 @@ impl Hearing {
         }
     }
 
-    /// The task that listens has ended, with its runtime or because it was stopped.
-    pub(crate) fn ends(&self) {
-        self.change(|state| *state.lost_since.get_or_insert_with(SystemTime::now));
+    /// The task with this number has ended, with its runtime or because it was stopped.
+    pub(crate) fn ends(&self, task: u64) {
+        self.change(|state| {
+            if self.shared.tasks.load(Ordering::Relaxed) == task {
+                state.lost_since.get_or_insert_with(SystemTime::now);
+            }
+        });
     }
 
     /// Nothing listens any more.
@@ -125,11 +135,11 @@ impl Hearing {
         *self.shared.state.lock() = None;
     }
 
-    /// Since when no session hears (`None` while one does), and how many sessions took the place of
-    /// a lost one. `None` while nothing listens.
-    pub(crate) fn report(&self) -> Option<(Option<SystemTime>, u64)> {
+    /// `None` while nothing listens.
+    pub(crate) fn report(&self) -> Option<Listener> {
         let state = (*self.shared.state.lock())?;
-        Some((state.lost_since, state.sessions.saturating_sub(1)))
+        let replacements = state.sessions.saturating_sub(1);
+        Some(Listener::new(state.lost_since, replacements))
     }
 
     fn change<T>(&self, change: impl FnOnce(&mut State) -> T) -> Option<T> {

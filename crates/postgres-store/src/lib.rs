@@ -1,5 +1,7 @@
 #![doc = include_str!("../README.md")]
 
+mod backend;
+mod channel;
 mod column;
 mod config;
 mod connect;
@@ -23,9 +25,11 @@ mod sign_of_life;
 mod statement;
 mod store_error;
 mod task;
+mod watch;
 mod writer_connection;
 mod writing;
 
+pub use channel::Channel;
 pub use column::{Column, Element};
 pub use config::{HEALTH_LIMIT, ServerConfig, Servers};
 pub use connect::connect;
@@ -41,9 +45,10 @@ pub use readers::Readers;
 pub use replicas::{Replica, Replicas, Watching};
 pub use routed::{Progress, Reads, Routed, answer};
 pub use schema::{Design, Schema, SchemaError, explain_denial, require_utf8};
-pub use server::{BEGIN, Server, Session, deadline_after, send_before};
-pub use statement::{Bound, execute, in_time, rows};
+pub use server::{BEGIN, Server, SessionSettings, send_before};
+pub use statement::{Bound, deadline_after, execute, in_time, rows};
 pub use store_error::StoreError;
 pub use task::{Task, close, in_task, to_its_end};
+pub use watch::Watch;
 pub use writer_connection::WriterConnection;
-pub use writing::{ServerHealth, Writes, Writing};
+pub use writing::{Writes, Writing};

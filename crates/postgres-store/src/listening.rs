@@ -1,6 +1,7 @@
 //! A session that listens for notifications.
 
 use std::fmt;
+use std::sync::Arc;
 
 use sqlx::postgres::{PgConnectOptions, PgListener, PgPoolOptions};
 use sqlx::{Connection as _, Error, SqlStr};
@@ -12,30 +13,51 @@ use crate::hosts::{self, Hosts};
 use crate::sign_of_life::{EVERY, OPENING, SIGN_OF_LIFE};
 use crate::statement::no_answer;
 
-/// A session that listens on a channel. It asks for a sign of life while nothing arrives, because a
+/// A session that listens on channels. It asks for a sign of life while nothing arrives, because a
 /// connection that dies silently would never be missed.
 pub struct ListeningSession {
     listener: PgListener,
 }
 
 impl ListeningSession {
-    /// Opens a session that listens on a channel and has run `lock`, if there is one.
+    /// Opens a session that listens on these channels and has run `lock`, if there is one.
     ///
     /// # Errors
     /// The driver's.
-    pub async fn open(hosts: &Hosts, channel: &str, lock: Option<&SqlStr>) -> Result<Self, Error> {
-        let mut listener = connect(hosts).await?;
-        let set_up = async {
-            listener.listen(channel).await?;
-            if let Some(lock) = lock {
-                sqlx::query(lock.clone()).execute(&mut listener).await?;
+    pub async fn open(
+        hosts: &Hosts,
+        channels: &[Arc<str>],
+        lock: Option<&SqlStr>,
+    ) -> Result<Self, Error> {
+        let listener = connect(hosts).await?;
+        let mut session = Self { listener };
+        session.listen(channels, &[]).await?;
+        if let Some(lock) = lock {
+            let lock = sqlx::query(lock.clone()).execute(&mut session.listener);
+            timeout(OPENING, lock)
+                .await
+                .unwrap_or_else(|_| Err(no_answer()))?;
+        }
+        Ok(session)
+    }
+
+    /// Listens on the channels that were added, and no longer on those that were removed.
+    ///
+    /// # Errors
+    /// The driver's. Open another session then.
+    pub async fn listen(&mut self, added: &[Arc<str>], removed: &[Arc<str>]) -> Result<(), Error> {
+        let listening = async {
+            if !added.is_empty() {
+                let names = added.iter().map(|name| &**name);
+                self.listener.listen_all(names).await?;
+            }
+            for name in removed {
+                self.listener.unlisten(name).await?;
             }
             Ok(())
         };
-        timeout(OPENING, set_up)
-            .await
-            .unwrap_or_else(|_| Err(no_answer()))?;
-        Ok(Self { listener })
+        let listened = timeout(OPENING, listening).await;
+        listened.unwrap_or_else(|_| Err(no_answer()))
     }
 
     /// Waits for a notification, or for a sign of life if none arrives for a while. Can be dropped at
@@ -45,7 +67,9 @@ impl ListeningSession {
     /// The driver's, once the session is lost or gives no sign of life. Open another one then.
     pub async fn next(&mut self) -> Result<Heard, Error> {
         match timeout(EVERY, self.listener.try_recv()).await {
-            Ok(Ok(Some(_))) => Ok(Heard::Notification),
+            Ok(Ok(Some(notification))) => Ok(Heard::Notification {
+                channel: notification.channel().into(),
+            }),
             Ok(Ok(None)) => Err(no_answer()),
             Ok(Err(failed)) => Err(failed),
             Err(_) => self.ask().await,
@@ -63,10 +87,13 @@ impl ListeningSession {
 }
 
 /// A message to a session that listens.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum Heard {
     /// A notification.
-    Notification,
+    Notification {
+        /// The channel.
+        channel: Box<str>,
+    },
     /// The answer of the server to a question.
     SignOfLife {
         /// The part of the server's queue of notifications that is in use, from 0 to 1.

@@ -2,7 +2,7 @@
 //!
 //! Invariant: a connection is reused without a check only if its last statement has been answered
 //! to the end. Otherwise the pool pings the connection before its next use, or closes it. Tested by
-//! `abandoned.rs`, and for a connection that falls silent by `silence.rs` of both stores.
+//! `abandoned.rs`, and for a connection that falls silent by `tests/suite/silence.rs`.
 
 use std::fmt;
 use std::future::poll_fn;
@@ -11,6 +11,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
+use group_commit::SubmitError;
 use sqlx::postgres::{PgConnection, PgRow};
 use sqlx::{Connection as _, Error, SqlStr};
 use store_fault::Fault;
@@ -19,8 +20,8 @@ use store_meter::PoolMeter;
 use crate::config::ServerConfig;
 use crate::failure::{Failure, failure, fault};
 use crate::pool::{Lease, Limits, Pool, Process};
-use crate::server::{Server, deadline_after};
-use crate::statement::{Bound, execute};
+use crate::server::Server;
+use crate::statement::{Bound, deadline_after, execute};
 use crate::store_error::StoreError;
 use crate::task::Task;
 
@@ -52,6 +53,11 @@ impl<E: StoreError> Readers<E> {
             statements: Arc::default(),
             error: PhantomData,
         }
+    }
+
+    /// Replaces each connection that is open now before its next statement.
+    pub fn retire(&self) {
+        self.pool.retire();
     }
 
     /// Fetches all rows of a statement. If the connection turns out to be dead or its session spoiled,
@@ -276,6 +282,24 @@ impl<E: StoreError> Readers<E> {
     pub fn late(&self, since: Instant, operation: &'static str, limit: Duration) -> E {
         let outage = self.outage(since);
         outage.unwrap_or_else(|| Fault::TimedOut { operation, limit }.into())
+    }
+
+    /// The error of a call that began at `since`, for which a queue has no verdict. `unknown` is the
+    /// store's error for an unknown outcome.
+    pub fn without_verdict(
+        &self,
+        failed: SubmitError<E>,
+        (since, operation, limit): (Instant, &'static str, Duration),
+        unknown: impl FnOnce() -> E,
+    ) -> E {
+        match failed {
+            SubmitError::Closed => Fault::Closed.into(),
+            SubmitError::Refused(error) | SubmitError::Failed(error) => error,
+            SubmitError::Panicked => Fault::Panicked.into(),
+            SubmitError::OutcomeUnknown | SubmitError::Unknown(_) => unknown(),
+            // The wait for space in the queue and the wait for the commit share one time limit.
+            _ => self.late(since, operation, limit),
+        }
     }
 
     /// The time limit of a read.

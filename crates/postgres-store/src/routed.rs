@@ -16,8 +16,8 @@ use tokio::time::timeout_at;
 use crate::config::{ServerConfig, Servers};
 use crate::readers::Readers;
 use crate::replicas::{Replica, Replicas, Watching};
-use crate::server::{Server, deadline_after};
-use crate::statement::MARGIN;
+use crate::server::Server;
+use crate::statement::{MARGIN, deadline_after};
 use crate::store_error::StoreError;
 
 /// What a store reads from one server with: [`Readers`], alone or with state of the store's own.
@@ -207,6 +207,14 @@ impl<R: Reads> Routed<R> {
         let of_replicas = self.replicas.each().iter();
         let of_replicas = of_replicas.map(|replica| number(replica.readers().readers()));
         of_replicas.sum::<u64>() + number(self.primary.readers())
+    }
+
+    /// Replaces each connection that is open now before its next statement.
+    pub fn retire(&self) {
+        for replica in self.replicas.each() {
+            replica.readers().readers().retire();
+        }
+        self.primary.readers().retire();
     }
 
     /// Closes the connections, as [`Readers::close`] does.

@@ -9,6 +9,7 @@ use tokio::time::Instant;
 
 use crate::hosts::Hosts;
 use crate::sign_of_life::OF_SERVER;
+use crate::statement::LONGEST;
 
 /// Begins a transaction whose statements each see everything that was committed before them,
 /// under any default isolation of the database or the role.
@@ -36,7 +37,7 @@ pub struct Server {
 
 /// How statements of one kind run.
 #[derive(Clone)]
-pub struct Session {
+pub struct SessionSettings {
     /// The hosts of connections, with their options.
     pub hosts: Hosts,
     /// Behind a pooler, the statement that begins a transaction with the session's settings.
@@ -121,6 +122,20 @@ impl Server {
         &self.hosts
     }
 
+    /// The hosts, for a session without a time limit.
+    pub(crate) fn unlimited(&self) -> Hosts {
+        match self.transaction_pooling {
+            // A pooler refuses the settings.
+            true => self.hosts.clone(),
+            false => self.hosts.map(|options| options.options(OF_SERVER)),
+        }
+    }
+
+    /// Whether the URL leads to a pooler in transaction mode.
+    pub(crate) fn is_pooled(&self) -> bool {
+        self.transaction_pooling
+    }
+
     /// The hosts, for a session that listens for notifications. `None` behind a pooler, where a
     /// session can't listen.
     pub fn listener(&self) -> Option<Hosts> {
@@ -128,8 +143,8 @@ impl Server {
     }
 
     /// How writes run, within this time limit. The server cancels a statement earlier, so that the
-    /// caller learns the outcome in time; see [`Session::timeout_before`].
-    pub fn writer(&self, limit: Duration) -> Session {
+    /// caller learns the outcome in time; see [`SessionSettings::timeout_before`].
+    pub fn writer(&self, limit: Duration) -> SessionSettings {
         let mut settings = settings(step(limit) * LONGEST_STEPS);
         // If this process dies, a pooler may not notice. Without this timeout the transaction would
         // stay open and keep its locks.
@@ -138,25 +153,25 @@ impl Server {
     }
 
     /// How reads run, within this time limit.
-    pub fn reader(&self, limit: Duration) -> Session {
+    pub fn reader(&self, limit: Duration) -> SessionSettings {
         self.session(&settings(limit), limit)
     }
 
-    fn session(&self, settings: &[(&'static str, String)], limit: Duration) -> Session {
+    fn session(&self, settings: &[(&'static str, String)], limit: Duration) -> SessionSettings {
         if self.transaction_pooling {
             let set = settings
                 .iter()
                 .map(|(name, value)| format!("; SET LOCAL {name} = '{value}'"));
             // An `Arc`, so that a clone is cheap. The SQL is safe: names and values are from here.
             let begin: Arc<str> = (BEGIN.to_owned() + &set.collect::<String>()).into();
-            return Session {
+            return SessionSettings {
                 hosts: self.hosts.clone(),
                 begin: Some(AssertSqlSafe(begin).into_sql_str()),
                 limit,
             };
         }
         let isolation = ("default_transaction_isolation", "read committed");
-        Session {
+        SessionSettings {
             hosts: self.hosts.map(|options| {
                 options
                     .options(settings.iter().map(|(name, value)| (name, value)))
@@ -177,7 +192,7 @@ fn step(limit: Duration) -> Duration {
 /// How long a writer's statement may run, in tenths of the time limit.
 const LONGEST_STEPS: u32 = 8;
 
-impl Session {
+impl SessionSettings {
     /// How long a statement of a writer may run at the server for a caller whose time ends at
     /// `deadline`. A tenth of the time limit is left for the answer. The caller then learns that
     /// nothing was written, instead of giving up a statement that may still write. `None` if too
@@ -234,9 +249,6 @@ fn settings(statement_timeout: Duration) -> Vec<(&'static str, String)> {
     settings
 }
 
-/// The longest timeout that PostgreSQL accepts, about 24 days.
-pub(crate) const LONGEST: Duration = Duration::from_millis(i32::MAX as u64);
-
 /// At least a millisecond, because PostgreSQL reads 0 as "no limit".
 fn milliseconds(limit: Duration) -> String {
     limit.min(LONGEST).as_millis().max(1).to_string()
@@ -248,9 +260,4 @@ pub fn send_before(deadline: Instant, limit: Duration) -> Instant {
     // A tenth for the statement, and a tenth for its answer.
     let least = step(limit) * 2;
     deadline.checked_sub(least).unwrap_or(deadline)
-}
-
-/// The deadline of an operation that starts now.
-pub fn deadline_after(limit: Duration) -> Instant {
-    Instant::now() + limit.min(LONGEST)
 }

@@ -13,6 +13,9 @@ pub(crate) const EVERY: Duration = Duration::from_secs(2);
 pub(crate) const SIGN_OF_LIFE: Duration = Duration::from_secs(2);
 /// How long opening a connection may take.
 pub(crate) const OPENING: Duration = Duration::from_secs(5);
+/// How long the server may wait for a client without a time limit. Its handler may do something else
+/// meanwhile.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(10);
 
 /// The server ends a session whose client is gone within some ten seconds, and frees its locks.
 pub(crate) const OF_SERVER: [(&str, &str); 4] = [

@@ -14,8 +14,15 @@ use sqlx::query::Query;
 use sqlx::{Connection as _, Postgres, SqlStr};
 use tokio::time::{Instant, timeout_at};
 
-use crate::server::deadline_after;
 use crate::sign_of_life::EVERY;
+
+/// The longest timeout that PostgreSQL accepts, about 24 days.
+pub(crate) const LONGEST: Duration = Duration::from_millis(i32::MAX as u64);
+
+/// The deadline of an operation that starts now.
+pub fn deadline_after(limit: Duration) -> Instant {
+    Instant::now() + limit.min(LONGEST)
+}
 
 /// A statement with its values.
 pub type Bound<'q> = Query<'q, Postgres, PgArguments>;

@@ -9,27 +9,32 @@
 //! - After [`WriterConnection::connect`] no earlier server process can commit anything. Tested by
 //!   `connection.rs` and `silence.rs` of `dcb-core` and `crash.rs` of `message-store`.
 //! - A session that can't run a statement costs one failed call at most: the next call opens another
-//!   session. Tested by `sessions.rs` of all three crates.
+//!   session. Tested by `sessions.rs`, also over both stores
+//!   (`tests/suite/`).
 //! - Behind a pooler nothing can be committed before COMMIT is sent. By then the writer knows which
 //!   server process has its transaction, and can fence it. Tested by `sharing.rs` of both.
 
+use std::collections::HashMap;
 use std::time::Duration;
 
 use sqlx::postgres::{PgConnection, PgRow};
 use sqlx::{AssertSqlSafe, Connection as _, Row as _, SqlSafeStr as _, SqlStr};
 use tokio::time::{Instant, sleep, timeout};
+use uuid::Uuid;
 
+use crate::backend::Backend;
+use crate::column::{Column, Element};
 use crate::connect::connect;
 use crate::failure::{Failure, failure};
 use crate::lock_wait::LockWait;
 use crate::losses::Losses;
-use crate::server::{Session, deadline_after, statement_timeout};
+use crate::server::{SessionSettings, statement_timeout};
 use crate::sign_of_life::SIGN_OF_LIFE;
-use crate::statement::{self, Bound, in_time, no_answer};
+use crate::statement::{self, Bound, deadline_after, in_time, no_answer};
 
 /// The connection of the writer, opened on demand.
 pub struct WriterConnection {
-    session: Session,
+    session: SessionSettings,
     open: Option<Open>,
     /// A server process that may still commit a statement from a broken connection.
     lost: Option<Backend>,
@@ -46,28 +51,13 @@ struct Open {
     timeout: Duration,
 }
 
-/// A server process, identified by its id and a time, because the system reuses process ids.
-enum Backend {
-    Session {
-        pid: i32,
-        started: String,
-    },
-    /// Behind a pooler, the process serves other clients after this transaction. So the time is the
-    /// start of the transaction: a process that has gone on to another one must not be fenced.
-    Transaction {
-        pid: i32,
-        began: String,
-    },
-}
-
 impl WriterConnection {
     /// Columns that a statement for [`WriterConnection::write`] must select behind a pooler. They
     /// identify the server process and its transaction.
-    pub const PROCESS: &'static str =
-        "pg_backend_pid() AS pid, extract(epoch FROM now())::text AS began";
+    pub const PROCESS: &'static str = Backend::OF_TRANSACTION;
 
     /// A connection that opens with the first [`WriterConnection::connect`].
-    pub fn new(session: Session) -> Self {
+    pub fn new(session: SessionSettings) -> Self {
         Self {
             session,
             open: None,
@@ -121,7 +111,8 @@ impl WriterConnection {
         if let Some(lost) = &self.lost {
             // On an error `open` is dropped, because it may be dead too. `lost` stays, so that the
             // next call fences it.
-            self.fence(&mut open, lost).await?;
+            let (begin, limit) = (self.session.begin.as_ref(), self.session.limit);
+            lost.end(&mut open.connection, begin, limit).await?;
             self.lost = None;
         }
         self.open = Some(open);
@@ -176,6 +167,32 @@ impl WriterConnection {
     pub fn mark_lost(&mut self) {
         self.lost = self.open.take().and_then(|open| open.backend);
         self.losses.lost(&self.session.hosts);
+    }
+
+    /// The places of the records that are stored, by id, after the answer to a write of these ids was lost.
+    /// Ends the old session first: it could still commit the write after the look-up.
+    ///
+    /// `by_id` takes the ids as an array, and returns each id that is stored as text, followed by the columns
+    /// that `place` reads.
+    pub async fn stored_after_loss<'i, T>(
+        &mut self,
+        by_id: SqlStr,
+        ids: impl Iterator<Item = &'i Uuid>,
+        place: impl Fn(&PgRow) -> Result<T, sqlx::Error>,
+    ) -> Result<HashMap<Uuid, T>, sqlx::Error> {
+        self.mark_lost();
+        self.reconnect().await?;
+        let mut column = Column::new(Element::Uuid);
+        for id in ids {
+            column.push(id.as_bytes());
+        }
+        let rows = self.ask(sqlx::query(by_id).bind(&column)).await?;
+        let stored = rows.iter().map(|row| {
+            let id = Uuid::parse_str(row.try_get(0)?);
+            let id = id.map_err(|_| sqlx::Error::Decode("a stored id".into()))?;
+            Ok((id, place(row)?))
+        });
+        stored.collect()
     }
 
     /// Logs the outcome of writes whose answer was lost: for each, whether it is sent again.
@@ -297,60 +314,19 @@ impl WriterConnection {
                 timeout: self.session.longest_timeout(),
             });
         }
-        let row = sqlx::query(
-            "SELECT pid, backend_start::text FROM pg_stat_activity WHERE pid = pg_backend_pid()",
-        )
-        .fetch_one(&mut connection)
-        .await?;
-        let backend = Backend::Session {
-            pid: row.try_get(0)?,
-            started: row.try_get(1)?,
-        };
+        let backend = Backend::of_session(&mut connection).await?;
         Ok(Open {
             connection,
             backend: Some(backend),
             timeout: self.session.longest_timeout(),
         })
     }
-
-    /// Terminates a server process and waits for its end. A process that has ended, or that has
-    /// finished the transaction, is not in the result and needs nothing.
-    async fn fence(&self, open: &mut Open, backend: &Backend) -> Result<(), sqlx::Error> {
-        const WAIT_MS: i64 = 5000;
-        let (sql, pid, since) = match backend {
-            Backend::Session { pid, started } => (
-                "SELECT pg_terminate_backend(pid, $3) FROM pg_stat_activity \
-                  WHERE pid = $1 AND backend_start::text = $2",
-                pid,
-                started,
-            ),
-            Backend::Transaction { pid, began } => (
-                "SELECT pg_terminate_backend(pid, $3) FROM pg_stat_activity \
-                  WHERE pid = $1 AND extract(epoch FROM xact_start)::text = $2",
-                pid,
-                began,
-            ),
-        };
-        let statement = sqlx::query(sql).bind(pid).bind(since).bind(WAIT_MS);
-        let rows = open
-            .ask(self.session.begin.as_ref(), self.session.limit, statement)
-            .await?;
-        let ended: Option<bool> = rows.first().map(|row| row.try_get(0)).transpose()?;
-        if ended == Some(false) {
-            Err(no_answer())
-        } else {
-            Ok(())
-        }
-    }
 }
 
 impl Open {
     /// The server process of the next statement. `None` behind a pooler, which chooses one.
     fn pid(&self) -> Option<i32> {
-        match self.backend.as_ref()? {
-            Backend::Session { pid, .. } => Some(*pid),
-            Backend::Transaction { .. } => None,
-        }
+        self.backend.as_ref()?.pid_of_session()
     }
 
     async fn ask(
@@ -384,10 +360,7 @@ impl Open {
             .await
         {
             Ok(row) => {
-                self.backend = Some(Backend::Transaction {
-                    pid: row.try_get("pid")?,
-                    began: row.try_get("began")?,
-                });
+                self.backend = Some(Backend::in_row(&row)?);
                 transaction.commit().await?;
                 Ok(row)
             }

@@ -3,7 +3,8 @@
 use std::fmt;
 use std::sync::Arc;
 
-use store_fault::Fault;
+use futures_util::future::join;
+use store_fault::{Fault, Health};
 use tokio::sync::{Mutex, MutexGuard};
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep, timeout_at};
@@ -24,16 +25,6 @@ pub struct Writing<S> {
     /// Rarely contended, because a queue makes one call at a time.
     session: Arc<Mutex<S>>,
     keeper: parking_lot::Mutex<Option<JoinHandle<()>>>,
-}
-
-/// What a server says about itself.
-pub struct ServerHealth {
-    /// The version of PostgreSQL.
-    pub version: String,
-    /// The settings that decide whether a commit survives a crash of the server's machine.
-    pub durability: Vec<(&'static str, String)>,
-    /// Whether they all let it survive.
-    pub is_durable: bool,
 }
 
 impl<S: Writes> Writing<S> {
@@ -117,11 +108,22 @@ impl<S: Writes> Writing<S> {
         }));
     }
 
-    /// The health of the server, as the session sees it.
+    /// The health of the server, as the session sees it. `read` tests a connection for reads at the same
+    /// time: either may be silent, which takes seconds to notice.
     ///
     /// # Errors
-    /// The driver's.
-    pub async fn health<E: StoreError>(&self) -> Result<ServerHealth, E> {
+    /// That of `read`, or else the driver's.
+    pub async fn health<E: StoreError>(
+        &self,
+        read: impl Future<Output = Result<(), E>>,
+    ) -> Result<Health, E> {
+        // Not `try_join`: it would break off a statement of the session.
+        let (read, health) = join(read, self.health_of_session()).await;
+        read?;
+        Ok(health?)
+    }
+
+    async fn health_of_session(&self) -> Result<Health, Fault> {
         const DURABILITY: [&str; 3] = ["fsync", "synchronous_commit", "full_page_writes"];
         // A silent connection takes as long as a write, which is longer than health may take.
         self.session.lock().await.connection().keep_alive().await;
@@ -130,12 +132,9 @@ impl<S: Writes> Writing<S> {
         for name in DURABILITY {
             durability.push((name, self.setting(name).await?));
         }
-        Ok(ServerHealth {
-            version,
-            // `synchronous_commit` has more values than `on` and `off`. All but `off` flush locally.
-            is_durable: durability.iter().all(|(_, value)| value != "off"),
-            durability,
-        })
+        // `synchronous_commit` has more values than `on` and `off`. All but `off` flush locally.
+        let is_durable = durability.iter().all(|(_, value)| value != "off");
+        Ok(Health::new("PostgreSQL", version, durability, is_durable))
     }
 
     async fn setting(&self, name: &str) -> Result<String, Fault> {

@@ -25,7 +25,7 @@ use crate::{Exemplar, Labels, Matcher};
 /// ```
 pub fn parse_selectors(text: &str) -> Result<Vec<Vec<Matcher>>, QueryError> {
     let mut selectors = Selectors(Vec::new());
-    walk_expr(&mut selectors, &tree(text)?)?;
+    walk_expr(&mut selectors, &tree(text, None)?.0)?;
     Ok(selectors.0)
 }
 

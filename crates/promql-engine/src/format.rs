@@ -4,10 +4,12 @@ use super::plan::tree;
 /// The query in the usual layout: one space between tokens, and long expressions on several indented
 /// lines.
 ///
-/// The query is parsed, but not checked for parts that this engine does not support.
+/// The query is parsed, but not checked for parts that this engine does not support. The value of a
+/// duration takes the place of its arithmetic.
 ///
 /// # Errors
-/// [`QueryError::Syntax`] or [`QueryError::TooLarge`].
+/// [`QueryError::Syntax`] or [`QueryError::TooLarge`]; [`QueryError::Unsupported`] for a duration with
+/// `step()` or `range()`.
 ///
 /// ```
 /// use promql_engine::format_query;
@@ -16,5 +18,10 @@ use super::plan::tree;
 /// # Ok::<(), promql_engine::QueryError>(())
 /// ```
 pub fn format_query(text: &str) -> Result<String, QueryError> {
-    Ok(tree(text)?.prettify())
+    let (tree, needs_times) = tree(text, None)?;
+    if needs_times {
+        let what = "the layout of a duration with `step()` or `range()`".into();
+        return Err(QueryError::Unsupported { what });
+    }
+    Ok(tree.prettify())
 }

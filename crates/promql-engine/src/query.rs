@@ -8,10 +8,12 @@ use crate::Storage;
 #[derive(Debug)]
 pub struct Query {
     plan: Plan,
+    /// The text, if its durations need the times of each evaluation.
+    timed: Option<String>,
 }
 
 /// The times of a range query, in ms: `start`, then one time every `step`, up to `end`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TimeRange {
     /// The first time.
     pub start_ms: i64,
@@ -29,7 +31,9 @@ impl Query {
     /// [`QueryError::Parameter`] for a parameter that no evaluation could use;
     /// [`QueryError::Label`] for a matcher that can't be built.
     pub fn parse(text: &str) -> Result<Self, QueryError> {
-        Ok(Self { plan: lower(text)? })
+        let (plan, needs_times) = lower(text, None)?;
+        let timed = needs_times.then(|| text.to_owned());
+        Ok(Self { plan, timed })
     }
 
     /// Evaluates the query at one time, in ms. The answer has the type of the query.
@@ -40,7 +44,8 @@ impl Query {
     /// [`QueryError::SameLabels`], [`QueryError::ManyMatches`] and [`QueryError::ConflictingInfo`] if
     /// series can't be told apart;
     /// [`QueryError::Parameter`] for a parameter with an impossible value; [`QueryError::Label`]
-    /// for a label that can't be built; [`QueryError::Storage`] if the storage can't be read.
+    /// for a label that can't be built; [`QueryError::Storage`] if the storage can't be read;
+    /// [`QueryError::Syntax`] for a duration of `step()` or `range()` that is not positive.
     pub fn instant(
         &self,
         storage: &dyn Storage,
@@ -66,8 +71,9 @@ impl Query {
             end_ms: time_ms,
             step_ms: 0,
         };
+        let timed = self.timed_plan(range)?;
         let evaluation = Evaluation::new(storage, options, range);
-        let value = evaluation.instant(&self.plan, time_ms)?;
+        let value = evaluation.instant(timed.as_ref().unwrap_or(&self.plan), time_ms)?;
         Ok((value, evaluation.stats()))
     }
 
@@ -112,8 +118,15 @@ impl Query {
         let max = options.max_steps;
         let steps = Steps::between(start_ms, end_ms, step_ms, max as u64)
             .map_err(|actual| QueryError::TooManySteps { max, actual })?;
+        let timed = self.timed_plan(range)?;
         let evaluation = Evaluation::new(storage, options, range);
-        let value = evaluation.range(&self.plan, steps)?;
+        let value = evaluation.range(timed.as_ref().unwrap_or(&self.plan), steps)?;
         Ok((value, evaluation.stats()))
+    }
+
+    /// The plan of an evaluation at these times, if it differs from that of others.
+    fn timed_plan(&self, range: TimeRange) -> Result<Option<Plan>, QueryError> {
+        let plan = |text: &String| Ok(lower(text, Some(range))?.0);
+        self.timed.as_ref().map(plan).transpose()
     }
 }

@@ -9,7 +9,7 @@ use crate::Matcher;
 /// [`QueryError::Syntax`] for a query that is not a plain selector, and every error of
 /// [`Query::parse`](super::Query::parse).
 pub fn parse_selector(text: &str) -> Result<Vec<Matcher>, QueryError> {
-    match lower(text)? {
+    match lower(text, None)?.0 {
         Plan::Vector(Vector::Selector(Selector {
             matchers,
             placement:

@@ -1,10 +1,12 @@
 //! The blocking work of an async store: in the calling task or on the blocking pool.
 
 use std::panic::resume_unwind;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use group_commit::CommitError;
+use store_fault::Fault;
 use tokio::task::spawn_blocking;
 
 /// Calls `work` on tokio's blocking pool. `None` if the runtime shut down before the work started.
@@ -37,40 +39,46 @@ impl AsyncCommits {
     /// Commits a batch. `at_once` commits it without a wait for another connection, or returns `None`;
     /// `commit` may wait. Both write the batch in one transaction. `take` moves a request out of its place.
     ///
-    /// Returns `None` if the runtime shut down before the commit started, so nothing was written.
-    pub async fn commit<R, V, E>(
+    /// # Errors
+    /// [`Fault::Closed`] if the runtime shut down before the commit started, so nothing was written; those of
+    /// `at_once` and `commit`.
+    pub async fn commit<W, R, V, E>(
         &self,
+        writer: &Arc<W>,
         batch: &mut [R],
         take: impl FnMut(&mut R) -> R,
-        at_once: impl FnOnce(&[R]) -> Option<Result<Vec<V>, CommitError<E>>>,
-        commit: impl FnOnce(&[R]) -> Result<Vec<V>, CommitError<E>> + Send + 'static,
-    ) -> Option<Result<Vec<V>, CommitError<E>>>
+        at_once: impl FnOnce(&W, &[R]) -> Option<Result<Vec<V>, CommitError<E>>>,
+        commit: impl FnOnce(&W, &[R]) -> Result<Vec<V>, CommitError<E>> + Send + 'static,
+    ) -> Result<Vec<V>, CommitError<E>>
     where
+        W: Send + Sync + 'static,
         R: Send + 'static,
         V: Send + 'static,
-        E: Send + 'static,
+        E: From<Fault> + Send + 'static,
     {
         if !self.are_slow.load(Ordering::Relaxed) {
             let begun = Instant::now();
-            let committed = at_once(batch);
-            if committed.is_some() {
+            if let Some(committed) = at_once(writer, batch) {
                 self.took(begun.elapsed());
                 return committed;
             }
         }
         // The blocking task must own the requests.
         let requests: Vec<R> = batch.iter_mut().map(take).collect();
+        let writer = Arc::clone(writer);
         let work = move || {
             let begun = Instant::now();
-            (commit(&requests), requests, begun.elapsed())
+            (commit(&writer, &requests), requests, begun.elapsed())
         };
-        let (verdicts, requests, took) = in_background(work).await?;
+        let Some((committed, requests, took)) = in_background(work).await else {
+            return Err(CommitError::Failed(Fault::Closed.into()));
+        };
         self.took(took);
         // Give the requests back: the queue commits some of them again.
         for (place, request) in batch.iter_mut().zip(requests) {
             *place = request;
         }
-        Some(verdicts)
+        committed
     }
 
     fn took(&self, took: Duration) {
@@ -86,24 +94,25 @@ mod tests {
 
     /// Commits three times, where `at_once` takes this long. The threads of the commits.
     async fn threads(at_once: Option<Duration>) -> [ThreadId; 3] {
-        let commits = AsyncCommits::default();
+        let (commits, writer) = (AsyncCommits::default(), Arc::new(()));
         let mut batch = [1, 2];
         let mut threads = [thread::current().id(); 3];
         for thread in &mut threads {
-            let here = || Ok::<_, CommitError<()>>(vec![thread::current().id()]);
+            let here = || Ok::<_, CommitError<Fault>>(vec![thread::current().id()]);
             let commit = commits.commit(
+                &writer,
                 &mut batch,
                 std::mem::take,
-                |_| {
+                |_, _| {
                     thread::sleep(at_once?);
                     Some(here())
                 },
-                move |batch| {
+                move |_, batch| {
                     assert_eq!(batch, [1, 2]);
                     here()
                 },
             );
-            *thread = commit.await.unwrap().unwrap()[0];
+            *thread = commit.await.unwrap()[0];
             assert_eq!(batch, [1, 2]);
         }
         threads

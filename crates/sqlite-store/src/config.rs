@@ -40,7 +40,7 @@ impl Durability {
     }
 }
 
-/// The file of a store, and the limits of its writes and reads. Each store adds settings of its own.
+/// The file of a store, and the limits of its writes and reads. Each store adds its settings.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct FileConfig {

@@ -1,44 +1,36 @@
 //! Keeps the write-ahead log short while reads overlap.
 
-use std::fs;
-use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
+use std::thread;
 use std::time::{Duration, Instant};
 
 use rusqlite::{Connection, Result};
 use store_meter::Holder;
 
 use crate::settings::LOG_BYTES;
-use crate::{FileConfig, OpenedFile, Readers, access::beside};
+use crate::{FileConfig, Readers};
 
 /// The longest wait of the writer for the reads that use the log.
 const LONGEST_WAIT: Duration = Duration::from_secs(2);
-/// The time between two looks at the length. A look makes the next flush longer by 30 us: Linux gives a file
-/// that was looked at an exact time of its next change, and the flush has to write it.
-const LOOKS: Duration = Duration::from_millis(20);
 /// The pause after a wait that ended too early, in times of that wait. So writes wait a third of the time
 /// at most.
 const PAUSE: u32 = 2;
+/// The longest wait of SQLite for one of its read marks. A read that begins meanwhile can take the mark,
+/// and reads that overlap can then share it without end. The next try sees that the mark is a new one.
+const LONGEST_TRY: Duration = Duration::from_millis(50);
+/// SQLite returns at once if another process moves the log. So there is a pause between two tries.
+const BETWEEN_TRIES: Duration = Duration::from_millis(1);
 
-/// The length of a write-ahead log, with a bound of 64 MiB.
+/// The bound of a write-ahead log, 64 MiB.
 ///
-/// SQLite moves the log into the file after a commit, and begins it again at the next write, but only if no
-/// read uses it at that moment. Reads that overlap leave no such moment. So the writer of a log that is too
-/// long makes one: it holds the file's write lock and waits for the reads that use the log. Reads that begin
-/// meanwhile need only the file, so they wait for nothing.
+/// A log that is in the file begins again at the next write, but only if no read uses it at that moment.
+/// Reads that overlap leave no such moment. So the writer of a log that is too long makes one: it holds the
+/// file's write lock and waits for the reads that use the log. Reads that begin meanwhile need only the
+/// file, so they wait for nothing.
 #[derive(Debug)]
-pub struct LogLength {
-    path: PathBuf,
+pub(crate) struct LogLength {
     longest_wait: Duration,
-    look: Mutex<Option<Look>>,
     pinned: Mutex<Option<Pinned>>,
-}
-
-/// The length of the log at some time.
-#[derive(Debug)]
-struct Look {
-    at: Instant,
-    bytes: u64,
 }
 
 /// The log could not begin again.
@@ -49,26 +41,20 @@ struct Pinned {
 }
 
 impl LogLength {
-    /// The log of a file.
-    pub fn of(file: &OpenedFile, config: &FileConfig) -> Self {
+    pub(crate) fn of(config: &FileConfig) -> Self {
         Self {
-            path: beside(file.path(), "-wal"),
             longest_wait: LONGEST_WAIT.min(config.write_timeout / 2),
-            look: Mutex::default(),
             pinned: Mutex::default(),
         }
     }
 
-    /// Lets a log that is too long begin again with the next write. Waits two seconds at most, and no longer
-    /// than half of the writer's time limit. Call it on the writer's connection before a transaction.
-    ///
-    /// Costs a `stat` every 20 ms, unless the log is too long. If a read keeps the log, the program's log
-    /// and the metrics tell so once, and the next try is made later.
-    pub fn shorten(&self, connection: &Connection, readers: &Readers) {
-        let bytes = self.bytes();
-        if bytes <= LOG_BYTES.unsigned_abs() {
-            return;
-        }
+    pub(crate) fn is_exceeded_by(&self, bytes: u64) -> bool {
+        bytes > LOG_BYTES.unsigned_abs()
+    }
+
+    /// Lets a log of this length begin again with the next write. Waits two seconds at most, and no longer
+    /// than half of the writer's time limit.
+    pub(crate) fn shorten(&self, bytes: u64, connection: &Connection, readers: &Readers) {
         let mut pinned = self.pinned.lock().unwrap_or_else(PoisonError::into_inner);
         let begun = Instant::now();
         if pinned.as_ref().is_some_and(|log| begun < log.next_try) {
@@ -76,11 +62,6 @@ impl LogLength {
         }
         let file = connection.path();
         let Some((read, age)) = self.holder(connection, readers) else {
-            // The file gets shorter with the next write.
-            *self.look.lock().unwrap_or_else(PoisonError::into_inner) = Some(Look {
-                at: begun,
-                bytes: 0,
-            });
             if let Some(log) = pinned.take() {
                 let waited = log.since.elapsed();
                 tracing::info!(file, ?waited, "the write-ahead log begins again");
@@ -104,24 +85,6 @@ impl LogLength {
         *pinned = Some(Pinned { since, next_try });
     }
 
-    /// Whether [`LogLength::shorten`] may wait. Costs as much.
-    pub fn is_exceeded(&self) -> bool {
-        self.bytes() > LOG_BYTES.unsigned_abs()
-    }
-
-    fn bytes(&self) -> u64 {
-        let mut look = self.look.lock().unwrap_or_else(PoisonError::into_inner);
-        let now = Instant::now();
-        match &*look {
-            Some(last) if now.duration_since(last.at) < LOOKS => last.bytes,
-            _ => {
-                let bytes = fs::metadata(&self.path).map_or(0, |log| log.len());
-                *look = Some(Look { at: now, bytes });
-                bytes
-            }
-        }
-    }
-
     /// Tries to begin the log again. The read that keeps it, and the time of that read.
     fn holder(&self, connection: &Connection, readers: &Readers) -> Option<(Holder, Duration)> {
         let oldest = readers.oldest();
@@ -141,9 +104,15 @@ impl LogLength {
 
     /// Moves the log into the file and waits until no read uses it. Returns whether there is such a moment.
     fn begin_again(&self, connection: &Connection) -> Result<bool> {
-        connection.busy_timeout(self.longest_wait)?;
+        let begun = Instant::now();
+        connection.busy_timeout(LONGEST_TRY.min(self.longest_wait))?;
         let sql = "PRAGMA wal_checkpoint(RESTART)";
-        let is_busy = connection.query_row(sql, [], |row| row.get::<_, bool>(0));
+        let is_busy = loop {
+            match connection.query_row(sql, [], |row| row.get::<_, bool>(0)) {
+                Ok(true) if begun.elapsed() < self.longest_wait => thread::sleep(BETWEEN_TRIES),
+                tried => break tried,
+            }
+        };
         // The writer retries by itself.
         connection.busy_timeout(Duration::ZERO)?;
         Ok(!is_busy?)
@@ -152,13 +121,15 @@ impl LogLength {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::atomic::{AtomicBool, Ordering};
+
     use store_fault::Fault;
     use store_meter::testing::{Log, Recording};
     use store_meter::{PoolMeter, Scope};
     use tempfile::TempDir;
 
     use super::*;
-    use crate::{Location, configure_log};
+    use crate::{Location, OpenedFile, configure_log};
 
     /// A file with a log above its bound.
     struct Fixture {
@@ -176,7 +147,8 @@ mod tests {
             let writer = Connection::open(&path).unwrap();
             let sql = "PRAGMA journal_mode = WAL; PRAGMA synchronous = OFF; CREATE TABLE a (b)";
             writer.execute_batch(sql).unwrap();
-            configure_log(&writer, 0).unwrap();
+            configure_log(&writer).unwrap();
+            writer.pragma_update(None, "wal_autocheckpoint", 0).unwrap();
             let mut config = FileConfig::new(Location::File(path.clone()));
             config.write_timeout = Duration::from_millis(40);
             let file = OpenedFile::at(&path).unwrap();
@@ -184,7 +156,7 @@ mod tests {
             let (meter, recording) = Recording::of(meter).await;
             let fixture = Self {
                 writer,
-                length: LogLength::of(&file, &config),
+                length: LogLength::of(&config),
                 readers: Readers::new(&config, file, meter, move || Connection::open(&path)),
                 recording,
                 folder,
@@ -201,18 +173,24 @@ mod tests {
         }
 
         fn shorten(&self) {
-            *self.length.look.lock().unwrap() = None;
             if let Some(pinned) = self.length.pinned.lock().unwrap().as_mut() {
                 pinned.next_try = Instant::now();
             }
-            self.length.shorten(&self.writer, &self.readers);
+            if self.length.is_exceeded_by(self.log_bytes()) {
+                let bytes = self.log_bytes();
+                self.length.shorten(bytes, &self.writer, &self.readers);
+            }
         }
 
         /// Whether the log is within its bound after the next write.
         fn is_short(&self) -> bool {
             self.write(1);
-            let log = fs::metadata(self.folder.path().join("a.db-wal")).unwrap();
-            log.len() <= LOG_BYTES.unsigned_abs()
+            !self.length.is_exceeded_by(self.log_bytes())
+        }
+
+        fn log_bytes(&self) -> u64 {
+            let log = self.folder.path().join("a.db-wal");
+            std::fs::metadata(log).unwrap().len()
         }
 
         /// Checks the log event and the metric of a read that keeps the log.
@@ -275,5 +253,49 @@ mod tests {
         fixture.readers.read(Holder::Scan, read_row).unwrap();
         fixture.shorten();
         assert_eq!(log.lines(&[]), [""; 0]);
+    }
+
+    /// A read that ends while SQLite waits for its mark can be followed by one that takes the same mark.
+    #[tokio::test]
+    async fn reads_that_overlap_do_not_keep_the_log() {
+        let mut fixture = Fixture::new().await;
+        fixture.length.longest_wait = LONGEST_WAIT;
+        let log = Log::begin();
+        let open = || Connection::open(fixture.folder.path().join("a.db")).unwrap();
+        let (reads, other) = ([open(), open()], open());
+        other.busy_timeout(Duration::ZERO).unwrap();
+        let begin = |read: &Connection| {
+            read.execute_batch("BEGIN").unwrap();
+            read_row(read).unwrap();
+        };
+        begin(&reads[0]);
+        fixture.write(1);
+        let is_over = AtomicBool::new(false);
+        thread::scope(|scope| {
+            let is_over = &is_over;
+            scope.spawn(move || {
+                while other.execute_batch("BEGIN IMMEDIATE; ROLLBACK").is_ok() {
+                    thread::sleep(BETWEEN_TRIES);
+                }
+                // By then, SQLite looks at the mark every 25 to 100 ms.
+                thread::sleep(LONGEST_TRY * 6);
+                reads[0].execute_batch("COMMIT").unwrap();
+                begin(&reads[0]);
+                for number in 1.. {
+                    let (read, next) = (&reads[(number + 1) % 2], &reads[number % 2]);
+                    if is_over.load(Ordering::Relaxed) {
+                        break;
+                    }
+                    begin(next);
+                    read.execute_batch("COMMIT").unwrap();
+                    thread::sleep(BETWEEN_TRIES);
+                }
+            });
+            fixture.shorten();
+            let is_short = fixture.is_short();
+            is_over.store(true, Ordering::Relaxed);
+            assert!(is_short);
+        });
+        assert_eq!(log.lines(&["a read keeps"]), [""; 0]);
     }
 }

@@ -2,6 +2,14 @@ use std::error::Error;
 use std::fmt;
 use std::sync::Arc;
 
+/// The source of an error that each caller of a failed batch gets a copy of.
+pub type SharedError = Arc<dyn Error + Send + Sync>;
+
+/// An error or a text as the source of an error.
+pub fn shared(source: impl Into<Box<dyn Error + Send + Sync>>) -> SharedError {
+    source.into().into()
+}
+
 /// The words of the database, its driver or the operating system about a fault. The fault that has it says
 /// what to do. Cheap to clone.
 ///
@@ -11,7 +19,7 @@ use std::sync::Arc;
 pub struct Reason {
     code: Option<Arc<str>>,
     message: Arc<str>,
-    source: Option<Arc<dyn Error + Send + Sync>>,
+    source: Option<SharedError>,
 }
 
 impl Reason {

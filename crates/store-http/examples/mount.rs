@@ -10,7 +10,7 @@ use axum::routing::get;
 use axum::{Extension, Json, Router};
 use store_http::messages::{Caller, OpenNamespaces};
 use store_http::series::Engine;
-use store_http::{Limits, Service, dcb, messages, openapi, series};
+use store_http::{Limits, Service, dcb, explorer, messages, openapi, series};
 
 type BoxError = Box<dyn std::error::Error + Send + Sync>;
 
@@ -35,7 +35,8 @@ async fn app() -> Result<Router, BoxError> {
             dcb::router(events, dcb::Options::default(), &service),
         )
         .merge(messages::router(namespaces, &service).layer(Extension(caller)))
-        .merge(series::router(&engine));
+        .merge(series::router(&engine))
+        .merge(explorer::router());
     Ok(Router::new()
         .route("/", get("A service with three stores"))
         .route("/openapi.json", get(async || Json(openapi::document(&[]))))
@@ -107,6 +108,20 @@ mod tests {
             (status, &error["code"]),
             (StatusCode::FORBIDDEN, &json!("CLEANUP_NOT_ALLOWED"))
         );
+    }
+
+    #[tokio::test]
+    async fn messages_without_a_caller_are_refused() {
+        let namespaces = message_store::AnyNamespaces::open("memory:").await.unwrap();
+        let namespaces = OpenNamespaces::open(Arc::new(namespaces), None).await;
+        let service = Service::new(&Limits::default(), Arc::new(()));
+        let messages = messages::router(Arc::new(namespaces.unwrap()), &service);
+        let app = service.protect(messages);
+        for (method, path) in [("POST", "/rpc"), ("GET", "/subscribe"), ("POST", "/import")] {
+            let (status, error) = answer(&app, method, path, &json!(["sys.health"])).await;
+            assert_eq!(status, StatusCode::UNAUTHORIZED, "{path}");
+            assert_eq!(error["error"]["code"], "AUTH_REQUIRED", "{path}");
+        }
     }
 
     #[tokio::test]

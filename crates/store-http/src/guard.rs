@@ -18,7 +18,7 @@ use http_body_util::BodyExt as _;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 
 use crate::error::ApiError;
-use crate::service::Limits;
+use crate::limits::Limits;
 
 /// Paths that read their body as it arrives and take their own slot.
 const STREAMED: [&str; 1] = ["/import"];
@@ -30,8 +30,9 @@ const SAMPLES: [&str; 5] = [
     "/api/v1/otlp/v1/metrics",
     "/series/write",
 ];
-/// Paths that skip the queue, so that monitoring works on an overloaded server.
-const UNQUEUED: [&str; 9] = [
+/// The paths of the health checks. They skip the queue, as `/metrics` does, so that monitoring works on an
+/// overloaded server.
+pub const HEALTH_PATHS: [&str; 8] = [
     "/health",
     "/livez",
     "/readyz",
@@ -40,7 +41,6 @@ const UNQUEUED: [&str; 9] = [
     "/-/healthy",
     "/-/ready",
     "/ping",
-    "/metrics",
 ];
 /// Maximum number of body bytes in memory, without the free bytes of each body.
 const BODY_BUDGET: usize = 48 << 20;
@@ -159,7 +159,7 @@ impl Guard {
         if STREAMED.contains(&path) {
             return Ok(next.run(request).await);
         }
-        let queued = !UNQUEUED.contains(&path);
+        let queued = path != "/metrics" && !HEALTH_PATHS.contains(&path);
         let timed_out = match SAMPLES.contains(&path) {
             true => ApiError::overloaded("the body took too long to arrive"),
             false => ApiError::body_timeout(),

@@ -3,12 +3,13 @@
 use serde_json::{Map, Value, json};
 
 /// The `paths`, `schemas` and `responses` of each interface, and the errors that they share.
-const PARTS: [&str; 5] = [
+const PARTS: [&str; 6] = [
     include_str!("../openapi/errors.json"),
     include_str!("../openapi/dcb.json"),
     include_str!("../openapi/messages.json"),
     include_str!("../openapi/series.json"),
     include_str!("../openapi/prometheus.json"),
+    include_str!("../openapi/explorer.json"),
 ];
 
 /// The OpenAPI document of all routers, with the events under `/dcb` and the others at the root.

@@ -1,3 +1,6 @@
+// The first definition of a link wins: this one leads to a page of the documentation.
+//! [errors]: crate::Error
+//!
 #![doc = include_str!("../README.md")]
 //!
 //! # Inside the crate
@@ -40,10 +43,10 @@ mod key;
 mod merge;
 mod metadata;
 mod meters;
-mod metrics;
 mod options;
 #[cfg(feature = "promql")]
 mod promql_storage;
+mod registry;
 mod select;
 mod series;
 mod series_cell;
@@ -65,10 +68,10 @@ pub use exemplars::Exemplars;
 #[cfg(feature = "wire")]
 pub use follow::{LogTail, TailStart};
 pub use metadata::{Metadata, MetricKind};
-pub use metrics::{Counter, Histogram, Metrics};
 pub use options::{DbOptions, DuplicatePolicy, Limits, NewSeriesLimit, Retention};
 #[cfg(feature = "promql")]
 pub use promql_engine as promql;
+pub use registry::{Counter, Histogram, Registry};
 pub use select::{SelectedSeries, Selection};
 pub use series::Series;
 pub use series_model::{

@@ -17,7 +17,11 @@ impl Copy {
         std::fs::create_dir(folder.path().join("deps")).expect("a new folder");
         let copy = Self { folder };
         let itself = std::env::current_exe().expect("the path of this test");
-        std::fs::copy(itself, copy.program()).expect("it can be copied");
+        // Another test may start a process at this moment. That process would hold the copy open for writing, and the
+        // copy could not be run. So the copy is written by a process that no test shares.
+        let mut cp = Command::new("cp");
+        let copied = cp.arg(itself).arg(copy.program()).status();
+        assert!(copied.expect("cp runs").success());
         copy
     }
 

@@ -31,7 +31,7 @@ pub struct Service {
     pub messages: message_store::AnyStore,
     pub rooms: Rooms,
     pub series: tsdb::Db,
-    pub metrics: tsdb::Metrics,
+    pub metrics: tsdb::Registry,
 }
 
 impl Service {
@@ -48,9 +48,9 @@ impl Service {
         Ok(Self {
             events: dcb_core::AnyStore::open(&file("events")).await?,
             messages: message_store::AnyStore::open(&file("messages")).await?,
-            rooms: Rooms::open(&file("rooms")).await?,
+            rooms: Rooms::open(&file("rooms"), rooms::VERSION).await?,
             series: tsdb::Db::new(tsdb::DbOptions::default()),
-            metrics: tsdb::Metrics::new(),
+            metrics: tsdb::Registry::new(),
         })
     }
 
@@ -83,7 +83,7 @@ impl Service {
 }
 
 /// Writes the metrics as series, every second.
-async fn record(metrics: tsdb::Metrics, series: tsdb::Db) -> Result<(), AnyError> {
+async fn record(metrics: tsdb::Registry, series: tsdb::Db) -> Result<(), AnyError> {
     let mut ticks = interval(Duration::from_secs(1));
     loop {
         ticks.tick().await;

@@ -119,14 +119,17 @@ pub struct Target {
 
 enum Entry {
     Measure(Row, Op),
-    Load(Row, Load),
+    /// One load, or several that take turns.
+    Loads(Vec<(Row, Load)>),
     Unmeasured(Row, String),
 }
 
 impl Entry {
-    fn row(&self) -> &Row {
-        let (Self::Measure(row, _) | Self::Load(row, _) | Self::Unmeasured(row, _)) = self;
-        row
+    fn rows(&self) -> Vec<&Row> {
+        match self {
+            Self::Measure(row, _) | Self::Unmeasured(row, _) => vec![row],
+            Self::Loads(loads) => loads.iter().map(|(row, _)| row).collect(),
+        }
     }
 }
 
@@ -165,7 +168,13 @@ impl Target {
 
     /// Adds a load: a row without floors that counts the outcomes of its calls itself.
     pub fn load(&mut self, row: Row, load: Load) {
-        self.entries.push(Entry::Load(row, load));
+        self.take_turns(vec![(row, load)]);
+    }
+
+    /// Adds loads that take turns, such as a row and the row that bounds it, so that a machine that slows down
+    /// for a while slows down all of them. Their set-ups run first, one after the other.
+    pub fn take_turns(&mut self, loads: Vec<(Row, Load)>) {
+        self.entries.push(Entry::Loads(loads));
     }
 
     /// Adds a row that cannot be measured here. The tables show the reason in its place.
@@ -203,19 +212,36 @@ impl Target {
         let mut ids = HashSet::new();
         let tables: HashSet<&str> = pages.iter().flat_map(Page::tables).collect();
         for entry in &self.entries {
-            let id = entry.row().id();
-            let mut fills = entry.row().declared.fills.iter();
+            if let Entry::Measure(row, op) = entry {
+                verify_floors(&row.id(), row, op)?;
+            }
+        }
+        for row in self.entries.iter().flat_map(Entry::rows) {
+            let id = row.id();
+            let mut fills = row.declared.fills.iter();
             // The row would be on no page.
             if let Some(table) = fills.find(|table| !tables.contains(table.as_str())) {
                 let table = table.clone();
                 return Err(Error::UnknownTable { id, table });
             }
-            if let Entry::Measure(row, op) = entry {
-                verify_floors(&id, row, op)?;
-            }
             // Saved runs and comparisons identify rows by id.
             if !ids.insert(id.clone()) {
                 return Err(Error::DuplicateRow { id });
+            }
+        }
+        self.verify_compared_rows(&ids)
+    }
+
+    fn verify_compared_rows(&self, ids: &HashSet<String>) -> Result<(), Error> {
+        for row in self.entries.iter().flat_map(Entry::rows) {
+            let goals = row.declared.goals.iter();
+            let mut compared = goals.filter_map(|goal| goal.bound.other_row());
+            if let Some(other) = compared.find(|other| !ids.contains(*other)) {
+                let other = other.to_owned();
+                return Err(Error::UnknownRow {
+                    id: row.id(),
+                    other,
+                });
             }
         }
         Ok(())

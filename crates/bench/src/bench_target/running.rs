@@ -66,36 +66,38 @@ impl Target {
         measured: &mut MeasuredRows,
     ) -> Result<(), Error> {
         let entries = std::mem::take(&mut self.entries);
-        let mut progress = Progress::new(name, entries.len());
+        let rows = entries.iter().map(|entry| entry.rows().len()).sum();
+        let mut progress = Progress::new(name, rows);
         for entry in entries {
-            let id = entry.row().id();
-            let declared = entry.row().declared.clone();
-            let pace = entry.row().pace;
-            let row = self.measure_row(name, criterion, entry, progress.set_up_time())?;
-            progress.passed(&id, row.as_ref());
-            let shortfall = || self.shortfall(&id, pace, row.as_ref());
-            // The first reason is enough, and later ones often follow from it.
-            measured.missing = measured.missing.take().or_else(shortfall);
-            measured.rows.extend(row.map(|row| RowResult {
-                id,
-                declared,
-                workers: self.workers,
-                measured: row,
-            }));
+            let rows: Vec<_> = entry.rows().into_iter().cloned().collect();
+            let results = self.measure_entry(name, criterion, entry, progress.set_up_time())?;
+            for (row, result) in rows.into_iter().zip(results) {
+                let id = row.id();
+                progress.passed(&id, result.as_ref());
+                let shortfall = || self.shortfall(&id, row.pace, result.as_ref());
+                // The first reason is enough, and later ones often follow from it.
+                measured.missing = measured.missing.take().or_else(shortfall);
+                measured.rows.extend(result.map(|result| RowResult {
+                    id,
+                    declared: row.declared,
+                    workers: self.workers,
+                    measured: result,
+                }));
+            }
         }
         progress.ended();
         measured.facts = self.facts.list();
         Ok(())
     }
 
-    /// `None` if Criterion's filter leaves the row out.
-    fn measure_row(
+    /// A result for each row; `None` if Criterion's filter leaves it out.
+    fn measure_entry(
         &self,
         name: &str,
         criterion: &mut Criterion,
         entry: Entry,
         set_up_time: &Cell<Duration>,
-    ) -> Result<Option<Measured>, Error> {
+    ) -> Result<Vec<Option<Measured>>, Error> {
         let bench = Bench {
             target: name,
             profile: &self.profile,
@@ -104,11 +106,12 @@ impl Target {
             set_up_time,
         };
         match entry {
-            Entry::Unmeasured(_, reason) => Ok(Some(Measured::Not { reason })),
-            Entry::Measure(row, op) => bench.row(criterion, &row, &op),
-            Entry::Load(row, load) => {
-                let figures = bench.load(criterion, &row, &load)?;
-                Ok(figures.map(|figures| Measured::Load(Box::new(figures))))
+            Entry::Unmeasured(_, reason) => Ok(vec![Some(Measured::Not { reason })]),
+            Entry::Measure(row, op) => Ok(vec![bench.row(criterion, &row, &op)?]),
+            Entry::Loads(loads) => {
+                let figures = bench.loads(criterion, &loads)?.into_iter();
+                let measured = |figures| Measured::Load(Box::new(figures));
+                Ok(figures.map(|figures| figures.map(measured)).collect())
             }
         }
     }

@@ -1,7 +1,7 @@
-//! `compare <run> <run>` compares two saved runs; `compare --bench append <revision> <revision>`
+//! `compare <run> <run>` compares two saved runs, first their ratios to floors; `compare --bench append <revision> <revision>`
 //! measures two revisions, which take turns.
 
-use bench::compare::{Comparison, Revisions, measure_revisions};
+use bench::compare::{Comparison, Revisions, Travel, measure_revisions};
 use bench::{Error, TargetRun, runs_folder};
 use clap::Parser;
 use std::path::Path;
@@ -57,7 +57,13 @@ fn compare(arguments: Arguments) -> Result<Comparison, Error> {
         }
         None => {
             let before = TargetRun::load_all(Path::new(&before))?;
-            Comparison::of_runs(&before, &TargetRun::load_all(Path::new(&after))?)
+            let after = TargetRun::load_all(Path::new(&after))?;
+            // Times of two machines can't be compared, but ratios can.
+            match Travel::of_runs(&before, &after) {
+                Some(travel) => println!("{travel}\n"),
+                None => println!("no row has a floor in both runs\n"),
+            }
+            Comparison::of_runs(&before, &after)
         }
     }
 }

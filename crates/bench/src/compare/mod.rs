@@ -6,6 +6,7 @@
 
 mod interval;
 mod revisions;
+mod travel;
 
 use crate::environment::Environment;
 use crate::error::Error;
@@ -16,6 +17,7 @@ use crate::run::TargetRun;
 use interval::LogRatio;
 
 pub use revisions::{PROGRAMS, Revisions, measure_revisions};
+pub use travel::Travel;
 
 /// The difference between two sets of measurements.
 #[derive(Debug, Clone, PartialEq)]

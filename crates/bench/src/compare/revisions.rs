@@ -28,7 +28,7 @@ pub const PROGRAMS: [(&str, &[&str]); 5] = [
     ("messages", &["message_store"]),
     ("series", &["tsdb_write", "tsdb_query"]),
     ("http", &["http_events", "http_messages", "http_series"]),
-    ("peers", &["peers"]),
+    ("series_peers", &["series_peers"]),
 ];
 
 fn program_of(target: &str) -> Option<&'static str> {

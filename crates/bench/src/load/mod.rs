@@ -10,6 +10,9 @@
 //! stalls delays all calls that fall due during the stall. Counted from the intended start, the
 //! latency contains this delay.
 //!
+//! Loads whose figures are compared take turns ([`Target::take_turns`](crate::Target::take_turns)), as a row and
+//! its floors do.
+//!
 //! A load counts every call that was due. A call that failed, or that no caller was free to make,
 //! is a failed call on the page. The tests in `tests/it/load.rs` check this.
 
@@ -26,6 +29,7 @@ pub use caller::{Caller, DatabaseWork, Service};
 pub use direct::{Direct, DirectService};
 pub use figures::{CallCost, Latencies, LoadFigures};
 pub use generator::Load;
+pub(crate) use generator::Running;
 pub use http::{Answer, Content, Exchange, Exchanges, HttpConnection, HttpService};
 pub use ramp::{Ramp, Stage};
 pub use schedule::Schedule;

@@ -48,6 +48,24 @@ impl Schedule {
         }
     }
 
+    /// The number of turns into which it can be divided, if it takes turns with others.
+    pub(crate) fn turns(&self) -> u32 {
+        match self {
+            Self::Closed { .. } => 5,
+            // A ramp, and calls that are late, would not be the same in parts.
+            Self::Open { .. } | Self::Users(_) => 1,
+        }
+    }
+
+    /// The time before calls count, and the time during which they do, in each of this many turns.
+    pub(super) fn turn(&self, turns: u32) -> [Duration; 2] {
+        match self {
+            Self::Closed { warm_up, time, .. } => [*warm_up / turns, *time / turns],
+            Self::Open { time, .. } => [Duration::ZERO, *time],
+            Self::Users(ramp) => [Duration::ZERO, ramp.length()],
+        }
+    }
+
     /// The schedule in words.
     pub fn text(&self) -> String {
         let seconds = self.length().as_secs_f64();

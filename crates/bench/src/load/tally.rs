@@ -8,13 +8,17 @@ use std::time::{Duration, Instant};
 
 /// The calls so far.
 pub(super) struct Tally {
-    /// Earlier calls are not counted.
-    counts_from: Instant,
     seen: Mutex<Seen>,
 }
 
 struct Seen {
-    /// Calls of the warm-up.
+    /// The end of the turn's warm-up. Earlier calls are not counted.
+    counts_from: Instant,
+    /// The last answer of the turn.
+    ended: Instant,
+    /// The length of the turns before, without warm-ups.
+    earlier_turns: Duration,
+    /// Calls of the warm-ups.
     early: u64,
     service: Histogram<u64>,
     from_intended: Option<Histogram<u64>>,
@@ -23,7 +27,6 @@ struct Seen {
     failed: u64,
     first_failure: Option<String>,
     paused: Duration,
-    ended: Instant,
 }
 
 /// One call and its times.
@@ -38,11 +41,14 @@ pub(super) struct Called {
 }
 
 impl Tally {
-    pub(super) fn new(counts_from: Instant, schedule: &Schedule) -> Self {
+    pub(super) fn new(schedule: &Schedule) -> Self {
         let is_open = matches!(schedule, Schedule::Open { .. });
+        let now = Instant::now();
         Self {
-            counts_from,
             seen: Mutex::new(Seen {
+                counts_from: now,
+                ended: now,
+                earlier_turns: Duration::ZERO,
                 early: 0,
                 service: histogram(),
                 from_intended: is_open.then(histogram),
@@ -51,15 +57,22 @@ impl Tally {
                 failed: 0,
                 first_failure: None,
                 paused: Duration::ZERO,
-                ended: counts_from,
             }),
         }
+    }
+
+    /// Begins a turn. It counts calls from the end of its warm-up.
+    pub(super) fn begin_turn(&self, counts_from: Instant) {
+        let mut seen = self.seen.lock();
+        seen.earlier_turns = seen.elapsed();
+        seen.counts_from = counts_from;
+        seen.ended = counts_from;
     }
 
     pub(super) fn add(&self, called: Called) {
         let mut seen = self.seen.lock();
         // The call belongs to the warm-up.
-        if called.began < self.counts_from {
+        if called.began < seen.counts_from {
             seen.early += 1;
             return;
         }
@@ -102,7 +115,7 @@ impl Tally {
 
     pub(super) fn figures(&self, schedule: &Schedule) -> LoadFigures {
         let seen = self.seen.lock();
-        let elapsed = seen.ended.saturating_duration_since(self.counts_from);
+        let elapsed = seen.elapsed();
         let elapsed = match schedule {
             // A ramp takes its whole length, even if no user makes a call near its end.
             Schedule::Users(ramp) => elapsed.max(ramp.length()),
@@ -134,7 +147,7 @@ impl Tally {
         }
     }
 
-    /// The number of calls of the warm-up.
+    /// The number of calls of the warm-ups.
     pub(super) fn early_calls(&self) -> u64 {
         self.seen.lock().early
     }
@@ -149,6 +162,11 @@ impl Tally {
 impl Seen {
     fn calls(&self) -> u64 {
         self.successes + self.refused + self.failed
+    }
+
+    /// The length of all turns, without warm-ups.
+    fn elapsed(&self) -> Duration {
+        self.earlier_turns + self.ended.saturating_duration_since(self.counts_from)
     }
 
     fn fail(&mut self, why: &str) {

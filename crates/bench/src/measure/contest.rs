@@ -170,7 +170,7 @@ impl Contest {
 /// full rotation. The first op of a turn pays for the state that the previous turn left behind, so
 /// no side may always follow the same other side. Among three sides, each side follows each of the
 /// others equally often.
-fn order(sides: usize, round: usize) -> impl Iterator<Item = usize> {
+pub(super) fn order(sides: usize, round: usize) -> impl Iterator<Item = usize> {
     let is_mirrored = (round / sides) % 2 == 1;
     (0..sides).map(move |turn| {
         let side = (round + turn) % sides;

@@ -14,6 +14,8 @@ mod figures;
 mod load;
 mod statistics;
 
+pub(crate) use statistics::median;
+
 use crate::error::{BoxError, Error, Unavailable};
 use crate::interrupt::Interrupt;
 use crate::op::{Observed, Op, Pass};

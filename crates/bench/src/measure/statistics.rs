@@ -14,7 +14,7 @@ pub(super) fn mean(samples: &[f64]) -> Interval {
 }
 
 /// The median of the samples with its 95 % bootstrap interval.
-pub(super) fn median(samples: &[f64]) -> Interval {
+pub(crate) fn median(samples: &[f64]) -> Interval {
     bootstrap(samples, |values| {
         values.sort_by(f64::total_cmp);
         let middle = values.len() / 2;

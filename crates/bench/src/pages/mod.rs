@@ -8,8 +8,10 @@ mod tsdb;
 use crate::report::{Page, Part};
 
 /// All pages.
-pub const ALL: [Page; 9] = [
+pub const ALL: [Page; 11] = [
     LOCAL_POSTGRESQL,
+    LOCAL_POSTGRESQL_WRITES,
+    LOCAL_POSTGRESQL_READS,
     DECISIONS,
     MESSAGE_STORE,
     PERFORMANCE,
@@ -17,7 +19,7 @@ pub const ALL: [Page; 9] = [
     SQLITE,
     SUBSCRIPTIONS,
     TSDB,
-    PEERS,
+    SERIES_PEERS,
 ];
 
 /// The event store on a local PostgreSQL.
@@ -37,6 +39,24 @@ pub const LOCAL_POSTGRESQL: Page = Page {
         ("comparison", Part::Sections(local_postgresql::comparison)),
         ("insights", Part::Sections(local_postgresql::insights)),
     ],
+};
+
+/// Its writes in ms and KB.
+pub const LOCAL_POSTGRESQL_WRITES: Page = Page {
+    slug: "local-postgresql-writes",
+    targets: &["append", "append_if"],
+    text: include_str!("local-postgresql-writes.md"),
+    published: include_str!("../../../../fixtures/published/local-postgresql-writes.json"),
+    parts: &[],
+};
+
+/// Its reads in ms and KB.
+pub const LOCAL_POSTGRESQL_READS: Page = Page {
+    slug: "local-postgresql-reads",
+    targets: &["query", "project", "streams", "projection_limits"],
+    text: include_str!("local-postgresql-reads.md"),
+    published: include_str!("../../../../fixtures/published/local-postgresql-reads.json"),
+    parts: &[],
 };
 
 /// Decisions of a crowd.
@@ -114,10 +134,10 @@ pub const TSDB: Page = Page {
 };
 
 /// The time-series engine beside other databases. A peer is a floor of each row.
-pub const PEERS: Page = Page {
-    slug: "peers",
-    targets: &["peers"],
-    text: include_str!("peers.md"),
+pub const SERIES_PEERS: Page = Page {
+    slug: "series-peers",
+    targets: &["series_peers"],
+    text: include_str!("series-peers.md"),
     published: "{}",
     parts: &[],
 };

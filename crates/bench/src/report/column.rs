@@ -55,7 +55,6 @@ const COLUMNS: &[(&str, bool, Cell)] = &[
     ("Success Rate", true, Figure(|_, row| format!("{:.3}", row.success_rate))),
     ("Limit Exceeded Rate", true, Figure(|_, row| format!("{:.3}", row.refused_rate))),
     ("Conflict Rate", true, Figure(|_, row| format!("{:.3}", row.refused_rate))),
-    ("± (95 %)", true, Figure(|_, row| half_width(row.mean_ns))),
     ("p50 (µs/call)", true, Figure(|_, row| significant(row.p50_ns as f64 / 1e3))),
     ("p99 (µs/call)", true, Figure(|_, row| significant(row.p99_ns as f64 / 1e3))),
     ("p50 (ms)", true, Figure(|_, row| significant(row.p50_ns as f64 / 1e6))),
@@ -122,13 +121,12 @@ fn rate(per_second: f64) -> String {
     }
 }
 
-/// Half of the interval, as a share of the value.
-fn half_width(mean: Interval) -> String {
-    format!("{:.1} %", 50.0 * (mean.high - mean.low) / mean.value)
-}
-
 fn first_floor(figures: &Figures) -> String {
     match figures.floors.first() {
+        // The other side takes longer, so it is not the least that the work costs.
+        Some(floor) if floor.ratio.high < 1.0 => {
+            format!("{} {}, a baseline", with_interval(floor.ratio), floor.name)
+        }
         Some(floor) => format!("{} {}", with_interval(floor.ratio), floor.name),
         None => "no floor".to_owned(),
     }

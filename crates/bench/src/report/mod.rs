@@ -25,6 +25,7 @@ mod view;
 pub use chart::{Bar, Chart};
 pub(crate) use charts::bars;
 pub use floors::floors_table;
+pub(crate) use header::machine_lines;
 pub(crate) use insight::{calls_range, concurrency_gain, memory_range};
 pub use load::LIBRARY;
 pub use page::{Page, Part, Rendered, Section, render};

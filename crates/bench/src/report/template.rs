@@ -3,7 +3,7 @@
 use super::charts::charts;
 use super::column::Column;
 use super::floors::floors_table;
-use super::goals::goals_table;
+use super::goals::goals;
 use super::header::header;
 use super::load::LoadTable;
 use super::page::{Page, Part, Section};
@@ -80,7 +80,7 @@ fn part_sections(
     Ok(match words[..] {
         ["head"] => vec![Section::Table(header(view))],
         ["floors"] => vec![Section::Table(floors_table(view))],
-        ["goals"] => vec![Section::Table(goals_table(view))],
+        ["goals"] => goals(view),
         ["raw"] => vec![Section::Text(raw_block(view.seed_rows()))],
         ["readings", name] => both_readings(&table(name)?, view),
         ["seed", name] => vec![Section::Table(table(name)?.table(view, READINGS[0].0))],

@@ -1,4 +1,4 @@
-//! The lanes at rest keep to their bound.
+//! The lanes at rest keep to their bound, and a decision does not copy what they keep.
 
 use bench::AllocationScope;
 use dcb_core::sqlite::{Config, SqliteStore};
@@ -51,5 +51,40 @@ fn lanes_of_many_boundaries_keep_to_the_bound() {
     assert!(
         freed <= counted && freed > 0.6 * counted,
         "{freed} of {counted} bytes"
+    );
+}
+
+/// The bytes that a warm decision allocates.
+fn of_one_decision(store: &SqliteStore, runtime: &tokio::runtime::Runtime) -> i64 {
+    const DECISIONS: i64 = 10;
+    let scope = AllocationScope::start();
+    for _ in 0..DECISIONS {
+        runtime.block_on(decide(store, 1)).unwrap();
+    }
+    i64::try_from(scope.finish().bytes).unwrap() / DECISIONS
+}
+
+#[test]
+fn warm_decision_copies_no_event() {
+    let _counting = counting();
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_time()
+        .build()
+        .unwrap();
+    let store = runtime
+        .block_on(SqliteStore::open(Config::memory()))
+        .unwrap();
+    for _ in 0..10 {
+        runtime.block_on(decide(&store, 1)).unwrap();
+    }
+    let of_few_events = of_one_decision(&store, &runtime);
+    for _ in 0..3_000 {
+        runtime.block_on(decide(&store, 1)).unwrap();
+    }
+    let of_many_events = of_one_decision(&store, &runtime);
+    // A place in a list of 3,000 events takes 8 bytes.
+    assert!(
+        of_many_events < of_few_events + 3_000,
+        "{of_few_events} bytes with 10 events, {of_many_events} with 3,000"
     );
 }

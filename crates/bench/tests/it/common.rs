@@ -3,8 +3,8 @@
 
 use bench::report::Page;
 use bench::{
-    BoxError, Environment, Error, Floor, Op, Outcome, Profile, Row, RunId, Settings, Target,
-    TargetRun, measure,
+    BoxError, Environment, Error, Floor, Op, Outcome, Profile, Row, RunId, Settings, Storage,
+    Target, TargetRun, measure,
 };
 use criterion::Criterion;
 use std::path::{Path, PathBuf};
@@ -92,6 +92,11 @@ pub(crate) fn environment() -> Environment {
         os: "An operating system 1".to_owned(),
         platform: ("linux".to_owned(), "amd64".to_owned()),
         rustc: "rustc 1.95.0".to_owned(),
+        storage: Some(Storage {
+            device: "a device".to_owned(),
+            file_system: "ext4".to_owned(),
+            flush_ns: 180_000.0,
+        }),
     }
 }
 

@@ -1,8 +1,8 @@
 //! Comparisons of runs.
 
 use crate::common::{FIRST, Folders, SECOND};
-use bench::compare::{Comparison, PROGRAMS, Verdict};
-use bench::{Error, Measured, TargetRun};
+use bench::compare::{Comparison, PROGRAMS, Travel, Verdict};
+use bench::{Error, Interval, Measured, TargetRun};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -43,6 +43,35 @@ fn verdict_requires_interval_that_excludes_one() {
     let (_, summary) = verdict(slowed(&base, 0.5, 0.0));
     let expected = "1 rows: 1 faster, 0 slower, 0 not known; together 0.500 ";
     assert!(summary.starts_with(expected), "{summary}");
+}
+
+#[test]
+fn ratios_of_two_runs_are_compared_by_row() {
+    let with_ratios = |ratios: &[f64]| {
+        let mut run = measured();
+        let row = run.rows.remove(0);
+        for (number, ratio) in ratios.iter().enumerate() {
+            let mut row = row.clone();
+            row.id = format!("row {number}");
+            let Measured::Figures(figures) = &mut row.measured else {
+                panic!("{row:?}");
+            };
+            figures.floors[0].ratio = Interval {
+                value: *ratio,
+                low: ratio * 0.98,
+                high: ratio * 1.02,
+            };
+            run.rows.push(row);
+        }
+        vec![run]
+    };
+    let mut other_machine = with_ratios(&[1.03, 2.0, 0.5, 1.5, 9.0]);
+    other_machine[0].environment.cpu = "Another processor".to_owned();
+    let travel = Travel::of_runs(&with_ratios(&[1.0, 2.0, 1.0, 1.4]), &other_machine).unwrap();
+    // 3, 0, 100 and 7.1 %: the row that only one run has does not count.
+    assert_eq!((travel.rows, travel.within, travel.overlap), (4, 0.75, 0.5));
+    assert!((travel.median - 0.071).abs() < 0.001, "{travel:?}");
+    assert_eq!(Travel::of_runs(&[], &other_machine), None);
 }
 
 #[test]

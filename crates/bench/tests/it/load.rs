@@ -14,8 +14,8 @@ use hyper::{Request, Response};
 use hyper_util::rt::TokioIo;
 use std::convert::Infallible;
 use std::net::SocketAddr;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tokio::net::TcpListener;
 
@@ -269,13 +269,16 @@ fn declare(target: &mut Target) -> Result<(), BoxError> {
         0 => Ok(Outcome::Success),
         _ => Err("no answer".into()),
     };
+    let library = row().variant(LIBRARY);
     let goals = row()
         .goal(Goal::no_failed_call())
         .goal(Goal::calls_per_second(1.0))
-        .goal(Goal::share_of_allowed(0.5));
+        .goal(Goal::share_of_allowed(0.5))
+        .goal(Goal::share_of_row(&library, 1e-6))
+        .goal(Goal::at_most_times_row(&library, 1e-6))
+        .goal(Goal::reads_per_call(1.0));
     target.load(goals, counted(closed(2), outcome));
-    let library = counted(closed(2), |_| Ok(Outcome::Success));
-    target.load(row().variant(LIBRARY), library);
+    target.load(library, counted(closed(2), |_| Ok(Outcome::Success)));
     Ok(())
 }
 
@@ -295,13 +298,81 @@ fn page_shows_load_next_to_library_and_its_failures() {
     assert_eq!(lines.iter().filter(of_load).count(), 1, "{page}");
     assert!(page.contains("- **Ask/none/C2/E1**: no answer"), "{page}");
     let goal = |bound: &str| {
-        let line = lines.iter().find(|line| line.contains(bound));
+        let mut rows = lines.iter().filter(|line| line.starts_with('|'));
+        let line = rows.find(|line| line.contains(bound));
         *line.unwrap_or_else(|| panic!("{bound} is not in {page}"))
     };
     assert!(goal("at most 0 failed calls").ends_with("| no |"));
+    let missed = "- Missed: Ask/none/C2/E1: 2 of 4; goal at most 0 failed calls";
+    assert!(lines.contains(&missed), "{page}");
     assert!(goal("at least 1 calls/s").ends_with("| yes |"));
     // A closed schedule has no allowed rate.
     assert!(goal("at least 0.5 of").ends_with("| not known |"));
+    let library = format!("Ask/none/C2/E1/{LIBRARY}");
+    assert!(goal(&format!("at least 0.000001 of the rate of {library}")).ends_with("| yes |"));
+    assert!(goal(&format!("p50 at most 0.000001 × that of {library}")).ends_with("| no |"));
+    // The service does not count its reads.
+    assert!(goal("at most 1 reads a call").ends_with("| not known |"));
+}
+
+/// A machine that slows down for a while slows down both.
+#[test]
+fn loads_that_are_compared_take_turns() {
+    let folders = Folders::new();
+    let (made, set_up) = (
+        Arc::new(Mutex::new(Vec::new())),
+        Arc::new(AtomicUsize::new(0)),
+    );
+    let sides = ["one", "other"];
+    let declare = |target: &mut Target| {
+        let loads = sides.map(|side| {
+            let (made, set_up) = (Arc::clone(&made), Arc::clone(&set_up));
+            let load = Load::new(closed(1), move || {
+                set_up.fetch_add(1, Ordering::SeqCst);
+                let made = Arc::clone(&made);
+                async move {
+                    Ok(DirectService::new(move |_| {
+                        let made = Arc::clone(&made);
+                        move || {
+                            made.lock().unwrap().push(side);
+                            Direct::new(async { Ok(Outcome::Success) })
+                        }
+                    }))
+                }
+            });
+            (Row::new("Ask", side), load)
+        });
+        target.take_turns(loads.into());
+        Ok(())
+    };
+    let mut settings = folders.settings(FIRST);
+    settings.profile = bench::Profile::quick();
+    settings.pages = Vec::new();
+    let saved = measure("alpha", settings, declare).unwrap();
+    assert_eq!(set_up.load(Ordering::SeqCst), 2);
+    let mut turns = made.lock().unwrap().clone();
+    for (row, side) in saved.rows.iter().zip(sides) {
+        let of_all_turns = turns.iter().filter(|made| **made == side).count() as u64;
+        let figures = row.load().unwrap();
+        assert_eq!((figures.calls, figures.failed), (of_all_turns, 0), "{side}");
+    }
+    turns.dedup();
+    assert!(turns.len() > 5, "{turns:?}");
+}
+
+#[test]
+fn goal_against_absent_row_is_refused() {
+    let folders = Folders::new();
+    let absent = Row::new("Ask", "none").variant("absent");
+    let refused = measure("alpha", folders.settings(FIRST), |target| {
+        let row = Row::new("Ask", "none").goal(Goal::share_of_row(&absent, 0.8));
+        target.load(row, counted(closed(2), |_| Ok(Outcome::Success)));
+        Ok(())
+    });
+    assert_eq!(
+        refused.unwrap_err().to_string(),
+        "row Ask/none/C1/E1 has a goal against Ask/none/C1/E1/absent, which is not a row of its target"
+    );
 }
 
 #[test]

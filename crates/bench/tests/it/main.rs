@@ -8,5 +8,6 @@ mod load;
 mod measuring;
 mod pages;
 mod peers;
+mod series_peers;
 mod settings;
 mod web_app;

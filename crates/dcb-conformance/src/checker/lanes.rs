@@ -4,7 +4,7 @@ use std::panic::AssertUnwindSafe;
 use std::time::Duration;
 
 use conformance_suite::Random;
-use dcb_core::{Decided, DecisionModel, Error, Event, EventStore, Fault, Position, Projector};
+use dcb_core::{Decided, DecisionModel, Error, Event, EventStore, Fault, Projector};
 use futures_util::FutureExt as _;
 use tokio::time::timeout;
 use uuid::Uuid;
@@ -104,7 +104,7 @@ async fn decide_once<S>(
         // The tries before it were not committed.
         ledger.conflicts.extend(tries);
         if let (Ok(before), Ok(after)) = (before, store.head().await) {
-            let heads = [before, after].map(Position::number_or_zero);
+            let heads = [before, after].map(|head| head.map_or(0, |head| head.position.get()));
             ledger.refusals.push(Refusal { count, heads });
         }
         return;

@@ -8,6 +8,9 @@ use crate::{Append, Decided, DecisionModel, Error, EventStore};
 /// Executes commands: a handler turns a command into an append, and the store commits the append
 /// together with the command.
 ///
+/// The handler reads for itself. For a decision on a projection, use
+/// [`DecisionModel::command`](crate::DecisionModel::command): it reads nothing if its boundary is warm.
+///
 /// ```
 /// # #[tokio::main]
 /// # async fn main() -> Result<(), dcb_core::Error> {

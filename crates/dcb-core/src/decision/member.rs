@@ -4,9 +4,14 @@ use tokio::time::sleep;
 
 use super::own::read_in_crowd;
 use crate::attempts::Attempts;
-use crate::lane::{Decider, Decision, Folded, Lanes, Next, Seat, Start, Unfolded, drive};
+use crate::kept_states::StoredState;
+use crate::lane::{
+    Decider, Decision, Folded, Lanes, Next, Purpose, Seat, Start, StateOutcome, Unfolded, drive,
+};
 use crate::projection::{ProjectionPermit, Reads, events};
-use crate::{Bookmark, Decided, Error, EventStore, EventStream, Projection, SequencedEvent};
+use crate::{
+    Bookmark, Decided, Error, EventStore, EventStream, Projection, SequencedEvent, StoredFold,
+};
 
 /// A member of a lane before its turn.
 pub(crate) struct Member<'d, P: Projection, S> {
@@ -15,6 +20,8 @@ pub(crate) struct Member<'d, P: Projection, S> {
     pub(crate) store: &'d S,
     pub(crate) state: P::State,
     pub(crate) folded: Folded,
+    /// The bookmark of the state that the database had, once it was looked for.
+    loaded: Option<Option<Bookmark>>,
 }
 
 impl<'d, P: Projection, S> Member<'d, P, S> {
@@ -25,37 +32,93 @@ impl<'d, P: Projection, S> Member<'d, P, S> {
             store,
             state: projection.initial(),
             folded: Folded::default(),
+            loaded: None,
         }
     }
 
     /// Returns false, with an unusable state, if the projection can't start from the kept state.
-    pub(crate) fn fold(&mut self, unfolded: &Unfolded) -> Result<bool, Error> {
-        let kept = unfolded.base.as_ref();
-        let kept = kept.map(|kept| self.projection.kept(kept));
-        if unfolded.from_the_start {
+    pub(crate) fn fold(&mut self, unfolded: Unfolded) -> Result<bool, Error> {
+        let Unfolded {
+            events,
+            base,
+            from_the_start,
+            ..
+        } = unfolded;
+        if from_the_start {
+            let kept = base.map(|kept| self.projection.kept(&kept));
             let Some(start) = kept.unwrap_or_else(|| Some(self.projection.initial())) else {
                 self.folded = Folded::default();
                 return Ok(false);
             };
             self.state = start;
         }
-        for event in &unfolded.events {
-            self.projection.apply(&mut self.state, event)?;
+        for event in events.iter() {
+            self.projection.apply_read(&mut self.state, event)?;
         }
         Ok(true)
     }
 
-    /// Gives the lane the state of a read that found too many events to keep.
+    /// Gives the lane the state of a read that found `read` events, too many to keep.
     pub(crate) fn end_large_read(
         &self,
         turn: &Decider<'_>,
         begun: Instant,
         head: Option<Bookmark>,
+        read: usize,
     ) {
         match self.projection.keep(&self.state) {
-            Some(state) => turn.start_from(begun, state, head),
+            Some(state) => turn.start_from(begun, state, head, read),
             None => turn.read_alone(begun, head),
         }
+    }
+
+    /// The fold of the state to load from the database, before the member reads the whole boundary. `None`
+    /// if there is none to load, or if it was loaded before.
+    pub(crate) fn fold_to_load(&mut self, start: Option<&Start>) -> Option<StoredFold> {
+        let is_whole = matches!(start, Some(Start::Read { after: None, .. }));
+        if !is_whole || self.loaded.is_some() {
+            return None;
+        }
+        self.loaded = Some(None);
+        self.projection.stored()
+    }
+
+    /// Gives the lane the state that was loaded.
+    pub(crate) fn resume_from(
+        &mut self,
+        turn: &Decider<'_>,
+        fold: &StoredFold,
+        loaded: Result<Option<StoredState>, Error>,
+    ) {
+        let decoded = match loaded {
+            Ok(None) => return,
+            Ok(Some(stored)) => stored.decode(fold).ok_or(StateOutcome::Discarded),
+            // The read that follows meets the fault too, if it lasts.
+            Err(_) => Err(StateOutcome::Failed),
+        };
+        match decoded {
+            Ok((state, bookmark)) => {
+                self.loaded = Some(Some(bookmark));
+                turn.resume_from(state, bookmark);
+            }
+            Err(outcome) => turn.count_state(outcome),
+        }
+    }
+
+    /// Counts whether the state that was loaded is one of this log, after a read from its bookmark.
+    pub(crate) fn count_loaded(&mut self, turn: &Decider<'_>, is_of_this_log: bool) {
+        if self.loaded.replace(None).flatten().is_some() {
+            turn.count_state(match is_of_this_log {
+                true => StateOutcome::Loaded,
+                false => StateOutcome::Discarded,
+            });
+        }
+    }
+
+    /// The log does not have the event up to which the lane knows it. The member reads it from the start.
+    pub(crate) fn forget(&mut self, turn: &Decider<'_>) {
+        turn.forget();
+        self.count_loaded(turn, false);
     }
 }
 
@@ -65,26 +128,34 @@ impl<P: Projection, S: EventStore> Member<'_, P, S> {
     pub(super) async fn reach_turn<'s>(
         mut self,
         seat: &'s Seat,
+        purpose: Purpose,
     ) -> Result<Option<(Decider<'s>, P::State)>, Error> {
         // Most events are folded while other members have their turn.
         let committed = seat.committed(&mut self.folded);
         // After a kept state that can't be used, the loop below folds from the start.
-        self.fold(&committed)?;
-        let turn = seat.turn().await;
-        let mut is_counted = false;
+        self.fold(committed)?;
+        let turn = seat.turn(purpose).await;
         loop {
             let start = turn.begin(&mut self.folded);
-            if !std::mem::replace(&mut is_counted, true) {
-                turn.count(matches!(start, Some(Start::Fold(_))));
+            if let Some(fold) = self.fold_to_load(start.as_ref())
+                && let Some(states) = self.store.kept_states()
+            {
+                let loaded = states.load(self.reads).await;
+                self.resume_from(&turn, &fold, loaded);
+                continue;
             }
             match start {
                 None => return Ok(None),
                 Some(Start::Fold(events)) => {
-                    if !self.fold(&events)? {
+                    let is_committed = events.is_committed;
+                    if !self.fold(events)? {
                         turn.forget();
                         continue;
                     }
-                    turn.keep(|| self.projection.keep(&self.state));
+                    // The commit may have ended meanwhile, but the fold has the estimates.
+                    if is_committed {
+                        turn.keep(|| self.projection.keep(&self.state));
+                    }
                     return Ok(Some((turn, self.state)));
                 }
                 Some(Start::Read { is_alone: true, .. }) => {
@@ -98,7 +169,7 @@ impl<P: Projection, S: EventStore> Member<'_, P, S> {
                         sleep(pause).await;
                     }
                     let committed = seat.committed(&mut self.folded);
-                    if !self.fold(&committed)? {
+                    if !self.fold(committed)? {
                         turn.forget();
                         continue;
                     }
@@ -116,14 +187,13 @@ impl<P: Projection, S: EventStore> Member<'_, P, S> {
         let _permit = self.permit().await;
         let begun = Instant::now();
         let mut events = match events(self.store, self.reads, after).await {
-            Err(Error::AfterBeyondHead { .. } | Error::PastReplaced { .. }) => {
-                // The log was replaced. Nothing was decided since, and the member reads it from the
-                // start.
-                turn.forget();
+            Err(failed) if failed.is_of_another_past() => {
+                self.forget(turn);
                 return Ok(true);
             }
             opened => opened?,
         };
+        self.count_loaded(turn, true);
         let mut read = Vec::new();
         let mut bytes = 0;
         while let Some(event) = events.next().await {
@@ -131,8 +201,8 @@ impl<P: Projection, S: EventStore> Member<'_, P, S> {
             bytes += event.size_bytes();
             read.push(event);
             if !Lanes::can_keep(read.len(), bytes) {
-                self.fold_rest(turn, &read, &mut events).await?;
-                self.end_large_read(turn, begun, events.head());
+                let folded = self.fold_rest(turn, &read, &mut events).await?;
+                self.end_large_read(turn, begun, events.head(), read.len() + folded);
                 return Ok(false);
             }
         }
@@ -140,26 +210,27 @@ impl<P: Projection, S: EventStore> Member<'_, P, S> {
         Ok(true)
     }
 
+    /// Folds what was read and the rest. Returns the number of events of the rest.
     async fn fold_rest(
         &mut self,
         turn: &Decider<'_>,
         read: &[SequencedEvent],
         rest: &mut EventStream,
-    ) -> Result<(), Error> {
+    ) -> Result<usize, Error> {
         /// The number of events after which the turn is extended.
         const PAGE: usize = 1000;
         for event in read {
-            self.projection.apply(&mut self.state, event)?;
+            self.projection.apply_read(&mut self.state, event)?;
         }
         let mut folded = 0;
         while let Some(event) = rest.next().await {
-            self.projection.apply(&mut self.state, &event?)?;
+            self.projection.apply_read(&mut self.state, &event?)?;
             folded += 1;
             if folded % PAGE == 0 {
                 turn.extend(Lanes::READ_LIMIT);
             }
         }
-        Ok(())
+        Ok(folded)
     }
 
     /// Waits for a permit to project. A crowd must not be refused.
@@ -189,10 +260,7 @@ where
     let answer = match turn.decide(decision) {
         Ok(Next::Done) => None,
         Ok(Next::Wait(answer)) => Some(answer),
-        Ok(Next::Commit(append, answer)) => {
-            drive(store, &seat.lane, append).await;
-            Some(answer)
-        }
+        Ok(Next::Commit(append, answer)) => Some(drive(store, &seat.lane, append, answer).await),
         Ok(Next::Again(others)) => {
             // The outcome does not matter: the member reads again in each case.
             let others = async { Ok(others.await) };

@@ -10,8 +10,9 @@ use own::Own;
 use own::read_in_crowd;
 
 use crate::attempts::Attempts;
-use crate::lane::{Decision, Lanes};
-use crate::{Append, Appended, Error, Event, EventStore, Metrics, Projected, Projection};
+use crate::kept_states::refresh_in_background;
+use crate::lane::{Decision, Lanes, Purpose};
+use crate::{Append, Appended, Command, Error, Event, EventStore, Metrics, Projected, Projection};
 
 /// Reads the state that a decision depends on, decides, and appends on condition that the state has
 /// not changed. After a conflict it starts over, until a time limit.
@@ -31,6 +32,7 @@ use crate::{Append, Appended, Error, Event, EventStore, Metrics, Projected, Proj
 pub struct DecisionModel<P, O = Nothing> {
     pub(crate) projection: P,
     own: O,
+    pub(crate) command: Option<Command>,
     max_attempts: Option<u32>,
     time_limit: Duration,
 }
@@ -53,6 +55,7 @@ impl<P> DecisionModel<P> {
         Self {
             projection,
             own: Nothing,
+            command: None,
             max_attempts: None,
             time_limit: Self::DEFAULT_TIME_LIMIT,
         }
@@ -90,6 +93,7 @@ impl<P> DecisionModel<P> {
         DecisionModel {
             projection: self.projection,
             own,
+            command: self.command,
             max_attempts: self.max_attempts,
             time_limit: self.time_limit,
         }
@@ -97,6 +101,42 @@ impl<P> DecisionModel<P> {
 }
 
 impl<P, O> DecisionModel<P, O> {
+    /// Stores this command in the commit of the events. Without events, it is not stored.
+    ///
+    /// The decision follows the others on its boundary, and reads nothing if the boundary is warm, as without a
+    /// command. An append has one command, so it shares its commit with no other decision. With
+    /// [`CommandExecutor`](crate::CommandExecutor), a handler reads for itself.
+    ///
+    /// ```
+    /// # #[tokio::main]
+    /// # async fn main() -> Result<(), dcb_core::Error> {
+    /// # use dcb_core::{Command, DecisionModel, Error, Event, EventStore, MemoryStore, Projector, Query};
+    /// # let store = MemoryStore::new();
+    /// let seats = Projector::counter(Query::builder().tag("course_id:c1").build()?);
+    /// let command = Command::builder("EnrollStudent").json("s1").build()?;
+    /// let enrolled = Event::builder("EnrollmentCompleted").tag("course_id:c1").build()?;
+    /// DecisionModel::new(seats)
+    ///     .command(command)
+    ///     .decide(&store, |taken| match taken < 30 {
+    ///         true => Ok(vec![enrolled.clone()]),
+    ///         false => Ok::<_, Error>(Vec::new()),
+    ///     })
+    ///     .await?;
+    /// assert_eq!(store.commands(None, 10).await?[0].command().command_type(), "EnrollStudent");
+    /// # Ok(()) }
+    /// ```
+    pub fn command(mut self, command: Command) -> Self {
+        self.command = Some(command);
+        self
+    }
+
+    pub(crate) fn purpose(&self) -> Purpose {
+        match self.command {
+            Some(_) => Purpose::DecideWithCommand,
+            None => Purpose::Decide,
+        }
+    }
+
     /// Sets the maximum number of attempts, including the first; 0 counts as 1. The default is to
     /// try until the time limit.
     pub fn max_attempts(mut self, max_attempts: u32) -> Self {
@@ -209,7 +249,8 @@ impl<P: Projection, O: Own> DecisionModel<P, O> {
             };
             let (projected, own, conditions) = attempts.in_time(store, read).await?;
             let append = projected.into_append(|state| decide(state, own))?;
-            let append = append.conditions(conditions);
+            let mut append = append.conditions(conditions);
+            append.command = self.command.clone();
             if let Some(decided) = attempts.submit(store, append).await? {
                 return Ok(decided);
             }
@@ -235,7 +276,11 @@ impl<P: Projection, O: Own> DecisionModel<P, O> {
             let reach = async {
                 let (own, conditions) = self.own.read(store).await?;
                 let member = Member::new(&self.projection, &reads, store);
-                Ok((member.reach_turn(&seat).await?, own, conditions))
+                Ok((
+                    member.reach_turn(&seat, self.purpose()).await?,
+                    own,
+                    conditions,
+                ))
             };
             let (reached, own, conditions) = attempts.in_time(store, reach).await?;
             let Some((turn, state)) = reached else {
@@ -243,6 +288,9 @@ impl<P: Projection, O: Own> DecisionModel<P, O> {
                 seat.go_to_the_end();
                 continue;
             };
+            if let Some(storing) = turn.begin_storing() {
+                refresh_in_background(store, storing, self.projection.stored());
+            }
             let (events, refused) = match decide(state, own) {
                 Ok(events) => (events.into(), None),
                 Err(refused) => (Vec::new(), Some(refused)),
@@ -250,6 +298,7 @@ impl<P: Projection, O: Own> DecisionModel<P, O> {
             let decision = Decision {
                 events,
                 conditions,
+                command: self.command.clone(),
                 deadline: attempts.deadline(),
             };
             if let Some(decided) = conclude(store, turn, decision, &mut attempts).await? {

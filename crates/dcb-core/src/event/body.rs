@@ -64,6 +64,21 @@ impl Body {
         })
     }
 
+    /// The same parts with another metadata entry, which the caller has checked. `None` if they become too
+    /// large.
+    pub(super) fn with_metadata(&self, key: &str, value: &str) -> Option<Self> {
+        let (before, data) = self.buffer.split_at(self.data_at as usize);
+        let entry = [b"\0", key.as_bytes(), b"\0", value.as_bytes()].concat();
+        let size = self.buffer.len() + entry.len();
+        u32::try_from(size).ok()?;
+        Some(Self {
+            buffer: [before, &entry, data].concat().into_boxed_slice(),
+            // No offset exceeds `size`.
+            data_at: self.data_at + entry.len() as u32,
+            ..*self
+        })
+    }
+
     fn text(&self, range: Range<u32>) -> &str {
         std::str::from_utf8(&self.buffer[range.start as usize..range.end as usize])
             .expect("the bytes before the data should be UTF-8")
@@ -109,6 +124,16 @@ impl Body {
 
     pub(super) fn data(&self) -> &[u8] {
         &self.buffer[self.data_at as usize..]
+    }
+
+    /// Whether all parts are equal but for this metadata entry.
+    pub(super) fn is_same_but_for(&self, other: &Self, key: &str) -> bool {
+        let metadata = self.metadata().filter(|(entry, _)| *entry != key);
+        let others = other.metadata().filter(|(entry, _)| *entry != key);
+        self.event_type() == other.event_type()
+            && self.tags().eq(other.tags())
+            && metadata.eq(others)
+            && self.data() == other.data()
     }
 
     /// The size in bytes.

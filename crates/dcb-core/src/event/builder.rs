@@ -4,8 +4,8 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use serde::Serialize;
 use uuid::Uuid;
 
-use super::Event;
 use super::body::Body;
+use super::{Event, whole_micros};
 use crate::tag::write_text;
 use crate::text::{check, check_content, invalid};
 use crate::{Error, EventType, Problem, Tag};
@@ -106,9 +106,7 @@ impl EventBuilder {
         match serde_json::to_vec(value) {
             Ok(data) => self.data = data,
             Err(error) => {
-                let problem = Problem::Malformed {
-                    reason: error.to_string(),
-                };
+                let problem = Problem::malformed(error.to_string());
                 self.problem.get_or_insert(invalid("data")(problem));
             }
         }
@@ -128,7 +126,7 @@ impl EventBuilder {
         let tags = self.sorted_tags()?;
         self.check_metadata()?;
         let body = self.pack(&tags)?;
-        let recorded_at = self.recorded_at.map(whole_micros).transpose()?;
+        let recorded_at = self.recorded_at.map(storable).transpose()?;
         Ok(Event {
             id: self.id,
             is_id_new: false,
@@ -179,15 +177,14 @@ impl EventBuilder {
 }
 
 /// A time that every backend can store, rounded down.
-fn whole_micros(time: SystemTime) -> Result<SystemTime, Error> {
+fn storable(time: SystemTime) -> Result<SystemTime, Error> {
     const END_OF_9999: Duration = Duration::from_secs(253_402_300_800);
     let since_epoch = time.duration_since(UNIX_EPOCH).ok();
-    let within = since_epoch.filter(|since_epoch| *since_epoch < END_OF_9999);
-    let micros = within.and_then(|within| u64::try_from(within.as_micros()).ok());
-    let micros = micros.ok_or_else(|| {
-        invalid("recorded_at")(Problem::Malformed {
-            reason: "expected a time from 1970 to 9999".to_owned(),
-        })
-    })?;
-    Ok(UNIX_EPOCH + Duration::from_micros(micros))
+    match since_epoch.filter(|since_epoch| *since_epoch < END_OF_9999) {
+        Some(_) => Ok(whole_micros(time)),
+        None => {
+            let problem = Problem::malformed("expected a time from 1970 to 9999");
+            Err(invalid("recorded_at")(problem))
+        }
+    }
 }

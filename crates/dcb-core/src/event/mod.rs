@@ -3,7 +3,7 @@ mod builder;
 
 use std::fmt;
 use std::sync::Arc;
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use serde::de::DeserializeOwned;
 use uuid::Uuid;
@@ -122,6 +122,10 @@ impl Event {
     pub const CAUSATION_ID: &'static str = "causationId";
     /// The metadata key for the version of the data's shape.
     pub const VERSION: &'static str = "schemaVersion";
+    /// The metadata key for the span in which the event was appended, in the form of W3C Trace Context. With
+    /// the feature `otel`, a store sets it; see the [crate's documentation](crate#traces). It is no content
+    /// of the event, because a repeated append is often of another trace.
+    pub const TRACEPARENT: &'static str = store_meter::trace::TRACEPARENT;
 
     /// Builds an event of this type.
     pub fn builder(event_type: impl Into<String>) -> EventBuilder {
@@ -144,6 +148,13 @@ impl Event {
     /// the time of the append. See [`EventBuilder::recorded_at`].
     pub fn recorded_at(&self) -> Option<SystemTime> {
         self.recorded_at.as_deref().copied()
+    }
+
+    /// Adds a metadata entry that is valid and not there yet. Does nothing if the event would be too large.
+    pub(crate) fn add_metadata(&mut self, key: &str, value: &str) {
+        if let Some(body) = self.body.with_metadata(key, value) {
+            self.body = body;
+        }
     }
 
     /// The same event, with a new id if it has none. [`Event::id`] does not return the new id.
@@ -311,10 +322,19 @@ impl SequencedEvent {
         })
     }
 
-    /// Whether `event` has the same type, tags, metadata and data.
+    /// Whether `event` has the same type, tags, metadata and data. The trace in the metadata
+    /// ([`Event::TRACEPARENT`]) may be another one.
     pub fn has_content_of(&self, event: &Event) -> bool {
-        self.body == event.body
+        let (stored, new) = (&self.body, &event.body);
+        stored == new || stored.is_same_but_for(new, Event::TRACEPARENT)
     }
+}
+
+/// Rounds down to microseconds, the precision of all backends.
+pub(crate) fn whole_micros(time: SystemTime) -> SystemTime {
+    let since_epoch = time.duration_since(UNIX_EPOCH).unwrap_or_default();
+    let micros = u64::try_from(since_epoch.as_micros()).unwrap_or(u64::MAX);
+    UNIX_EPOCH + Duration::from_micros(micros)
 }
 
 impl From<Event> for Vec<Event> {

@@ -1,6 +1,6 @@
 //! Waiting in a lane on a thread without a runtime.
 
-use std::pin::Pin;
+use std::pin::pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, Wake, Waker};
 use std::thread;
@@ -33,10 +33,13 @@ pub(super) fn block_on<T>(
 /// Waits on this thread for the outcome of a decision. `None` once the deadline has passed; an error if the commit
 /// was abandoned.
 pub(crate) fn wait_for_answer(
-    mut answer: Answer,
+    answer: Answer,
     deadline: Option<Instant>,
 ) -> Option<Result<Outcome, RecvError>> {
-    block_on(deadline, |cx| Pin::new(&mut answer).poll(cx))
+    // A thread that runs a task has tokio's budget for its polls, which nothing refreshes while this call
+    // blocks. Without budget, an answer that is there stays pending.
+    let mut answer = pin!(tokio::task::unconstrained(answer));
+    block_on(deadline, |cx| answer.as_mut().poll(cx))
 }
 
 struct Unpark(thread::Thread);

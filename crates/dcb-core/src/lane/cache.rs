@@ -16,7 +16,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use store_meter::Share;
 
 use super::line::Ticket;
-use super::{Lane, Lanes};
+use super::{Lane, Lanes, StateOutcome};
 use crate::{Metrics, Reads, Stats};
 
 #[derive(Default)]
@@ -34,6 +34,10 @@ pub(super) struct Counts {
     misses: AtomicU64,
     evictions: AtomicU64,
     bytes: AtomicU64,
+    states_loaded: AtomicU64,
+    states_stored: AtomicU64,
+    states_discarded: AtomicU64,
+    states_failed: AtomicU64,
     /// How many times the log was emptied.
     forgotten: AtomicU64,
 }
@@ -93,12 +97,16 @@ impl Cache {
     ) -> (Arc<Lane>, Ticket) {
         let mut kept = self.lock();
         self.forget_if_emptied(&mut kept);
-        if let Some(rest) = kept.lanes.get_mut(reads).and_then(|lane| lane.rest.take()) {
-            kept.resting.remove(&rest.used);
-            self.resize(&mut kept, 0, rest.bytes);
-        }
-        let lane = match kept.lanes.get(reads) {
-            Some(listed) => Arc::clone(&listed.lane),
+        let listed = kept.lanes.get_mut(reads);
+        let listed = listed.map(|listed| (Arc::clone(&listed.lane), listed.rest.take()));
+        let lane = match listed {
+            Some((lane, rest)) => {
+                if let Some(rest) = rest {
+                    kept.resting.remove(&rest.used);
+                    self.resize(&mut kept, 0, rest.bytes);
+                }
+                lane
+            }
             None => {
                 let lane = new();
                 let listed = Listed {
@@ -118,41 +126,42 @@ impl Cache {
     /// too large.
     pub(super) fn rest(&self, lane: &Lane) {
         let mut dropped = Vec::new();
-        let mut kept = self.lock();
+        let mut guard = self.lock();
+        let kept = &mut *guard;
         // Another lane of the boundary may be listed.
-        let listed = kept.lanes.get(&lane.reads);
-        if !listed.is_some_and(|listed| listed.rest.is_none() && listed.is(lane)) {
+        let listed = kept.lanes.get_mut(&lane.reads);
+        let Some(listed) = listed.filter(|listed| listed.rest.is_none() && listed.is(lane)) else {
             return;
-        }
+        };
         let mut state = lane.state();
         if !state.is_idle() {
             return;
         }
         let bytes = state.rest().map(|bytes| bytes + lane.size_bytes);
         drop(state);
-        let Some(bytes) = bytes.filter(|bytes| *bytes <= self.max_bytes) else {
+        let Some(fits) = bytes.filter(|bytes| *bytes <= self.max_bytes) else {
             dropped.extend(kept.lanes.remove(&lane.reads));
+            if bytes.is_some() {
+                self.count_eviction();
+            }
             return;
         };
         kept.uses += 1;
         let used = kept.uses;
-        if let Some(listed) = kept.lanes.get_mut(&lane.reads) {
-            listed.rest = Some(Rest { used, bytes });
-        }
+        listed.rest = Some(Rest { used, bytes: fits });
         kept.resting.insert(used, Arc::clone(&lane.reads));
-        self.resize(&mut kept, bytes, 0);
+        self.resize(kept, fits, 0);
         while kept.bytes > self.max_bytes
             && let Some((_, reads)) = kept.resting.pop_first()
         {
             let evicted = kept.lanes.remove(&reads);
             let rest = evicted.as_ref().and_then(|evicted| evicted.rest);
-            self.resize(&mut kept, 0, rest.map_or(0, |rest| rest.bytes));
-            self.counts.evictions.fetch_add(1, Ordering::Relaxed);
-            self.metrics.lane_evicted();
+            self.resize(kept, 0, rest.map_or(0, |rest| rest.bytes));
+            self.count_eviction();
             dropped.extend(evicted);
         }
         // Frees the lanes after the lock is released.
-        drop(kept);
+        drop(guard);
     }
 
     /// Drops what all lanes of the log know.
@@ -183,6 +192,23 @@ impl Cache {
         self.metrics.turn_began(is_hit);
     }
 
+    fn count_eviction(&self) {
+        self.counts.evictions.fetch_add(1, Ordering::Relaxed);
+        self.metrics.lane_evicted();
+    }
+
+    /// What became of a state in the database.
+    pub(super) fn count_state(&self, outcome: StateOutcome) {
+        let count = match outcome {
+            StateOutcome::Loaded => &self.counts.states_loaded,
+            StateOutcome::Stored => &self.counts.states_stored,
+            StateOutcome::Discarded => &self.counts.states_discarded,
+            StateOutcome::Failed => &self.counts.states_failed,
+        };
+        count.fetch_add(1, Ordering::Relaxed);
+        self.metrics.state_ended(outcome);
+    }
+
     pub(super) fn add_to(&self, stats: Stats) -> Stats {
         let count = |count: &AtomicU64| count.load(Ordering::Relaxed);
         Stats {
@@ -190,6 +216,10 @@ impl Cache {
             lane_misses: count(&self.counts.misses),
             lane_evictions: count(&self.counts.evictions),
             lane_bytes: count(&self.counts.bytes),
+            states_loaded: count(&self.counts.states_loaded),
+            states_stored: count(&self.counts.states_stored),
+            states_discarded: count(&self.counts.states_discarded),
+            states_failed: count(&self.counts.states_failed),
             ..stats
         }
     }

@@ -1,16 +1,15 @@
 //! What moves a lane on beside its members: the commits, and the limit of a turn.
 
 use std::future::Future;
-use std::pin::{Pin, pin};
+use std::pin::pin;
 use std::sync::Arc;
-use std::task::{Context, Waker};
 #[cfg(feature = "sqlite")]
 use std::thread;
 use std::time::Instant;
 
 use tokio::runtime::Handle;
 
-use super::{Lane, Lanes};
+use super::{Answer, Lane, Lanes};
 use crate::check::check;
 use crate::until::until;
 use crate::{Append, Appended, Error, EventStore, Fault};
@@ -27,23 +26,19 @@ pub(super) async fn in_turn<T>(lane: &Lane, turn: impl Future<Output = T>) -> T 
     }
 }
 
-/// Commits the group, and the groups that are collected meanwhile.
-///
-/// If the first commit needs more than one poll, a spawned task goes on, so that the lane does not
-/// wait for this member to be polled.
-pub(crate) async fn drive<S>(store: &S, lane: &Arc<Lane>, append: Append)
+/// Begins to commit the group, and the groups that are collected meanwhile. The answer goes on with it.
+pub(crate) async fn drive<S>(store: &S, lane: &Arc<Lane>, append: Append, answer: Answer) -> Answer
 where
     S: EventStore + Clone + 'static,
 {
-    let lane = Commits(Some(Arc::clone(lane)));
-    let mut commits = Box::pin(commit_all(store.clone(), lane, append));
-    if is_ready_at_once(commits.as_mut()) {
-        return;
-    }
-    match Handle::try_current() {
-        Ok(runtime) => drop(runtime.spawn(commits)),
-        Err(_) => commits.await,
-    }
+    let commits = Commits(Some(Arc::clone(lane)));
+    let commits = Box::pin(commit_all(store.clone(), commits, append));
+    let Ok(runtime) = Handle::try_current() else {
+        // The member polls the commits to their end.
+        commits.await;
+        return answer;
+    };
+    answer.of_leader(lane, commits, runtime)
 }
 
 /// [`drive`] for a thread, with a function that commits or checks an append. A thread of their own
@@ -66,12 +61,6 @@ pub(crate) fn drive_blocking(
     };
     // If there is no thread, dropping `lane` answers the members.
     let _ = thread::Builder::new().name("dcb lane".into()).spawn(rest);
-}
-
-/// Polls once. Whoever polls again registers a waker.
-fn is_ready_at_once(future: Pin<&mut impl Future>) -> bool {
-    let mut unwoken = Context::from_waker(Waker::noop());
-    future.poll(&mut unwoken).is_ready()
 }
 
 async fn commit_all<S: EventStore>(store: S, mut lane: Commits, append: Append) {

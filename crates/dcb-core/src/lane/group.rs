@@ -6,13 +6,16 @@ use std::time::Instant;
 use tokio::sync::oneshot;
 use uuid::Uuid;
 
-use crate::{Append, AppendCondition, Appended, Bookmark, Error, Event, Position, Query};
+use super::Answer;
+use crate::{Append, AppendCondition, Appended, Bookmark, Command, Error, Event, Position, Query};
 
 /// A decision to append these events.
 pub(crate) struct Decision {
     pub(crate) events: Vec<Event>,
     /// The conditions beside that of the lane.
     pub(crate) conditions: Vec<AppendCondition>,
+    /// The command that caused the events. An append has one, so no other decision shares the commit.
+    pub(crate) command: Option<Command>,
     /// When the caller's time ends.
     pub(crate) deadline: Instant,
 }
@@ -30,11 +33,8 @@ pub(crate) enum Outcome {
     Failed(Error),
 }
 
-/// Tells a member what became of its decision. Ends without an outcome if the commit was abandoned.
-pub(crate) type Answer = oneshot::Receiver<Outcome>;
-
 /// What became of a group.
-pub(super) enum Verdict {
+pub(super) enum GroupOutcome {
     /// The positions; `None` if the group has no events, and no other event matches.
     Committed(Option<Appended>),
     /// Nothing was written, because another writer appended an event at this position, or because
@@ -42,8 +42,8 @@ pub(super) enum Verdict {
     Again(Option<Position>),
     Failed(Error),
     /// The group saw the log of this time, which has changed since. A member that was
-    /// called later could not know; the others get the verdict.
-    Changed(Option<Instant>, Box<Verdict>),
+    /// called later could not know; the others get the outcome.
+    Changed(Option<Instant>, Box<GroupOutcome>),
 }
 
 /// Decisions in order, each on the state that the ones before it lead to.
@@ -53,6 +53,7 @@ pub(super) struct Group {
     events: Vec<Event>,
     /// The further conditions of the decisions.
     conditions: Vec<AppendCondition>,
+    command: Option<Command>,
     /// The id of each event.
     ids: Vec<Uuid>,
     bytes: usize,
@@ -85,6 +86,7 @@ impl Group {
         self.events.len() >= Self::FULL_EVENTS
             || self.bytes >= Self::FULL_BYTES
             || self.conditions.len() >= Self::FULL_CONDITIONS
+            || self.command.is_some()
     }
 
     /// The number of decisions that have events.
@@ -113,6 +115,7 @@ impl Group {
     pub(super) fn add(&mut self, called: Instant, decision: Decision, query: &Query) -> Answer {
         let answer = self.add_member(called, decision.events.len());
         self.conditions.extend(decision.conditions);
+        self.command = decision.command;
         self.deadline = self.deadline.max(Some(decision.deadline));
         for event in decision.events {
             if query.selects(&event) {
@@ -132,16 +135,18 @@ impl Group {
             events,
             answer,
         });
-        answered
+        Answer::new(answered)
     }
 
     /// The append of all decisions. Without events, only its condition is to be checked. Call it
     /// once.
     pub(super) fn append(&mut self, query: &Query, after: Option<Bookmark>) -> Append {
         let boundary = AppendCondition::fail_if(query.clone()).after(after);
-        let mut append = Append::new(mem::take(&mut self.events))
+        // Each event has the trace of its own member.
+        let mut append = Append::of(mem::take(&mut self.events))
             .condition(boundary)
             .conditions(mem::take(&mut self.conditions));
+        append.command = self.command.take();
         append.deadline = self.deadline;
         append
     }
@@ -164,19 +169,19 @@ impl Group {
     }
 
     /// Tells each member what became of its decision.
-    pub(super) fn answer(self, verdict: &Verdict) {
+    pub(super) fn answer(self, whole: &GroupOutcome) {
         let mut first = 0;
         for member in self.members {
             let own = first..first + member.events;
             first = own.end;
-            let outcome = verdict.of_member(member.called, &self.ids[own.clone()], own.start);
+            let outcome = whole.of_member(member.called, &self.ids[own.clone()], own.start);
             // Sending fails only if the caller has left.
             let _ = member.answer.send(outcome);
         }
     }
 }
 
-impl Verdict {
+impl GroupOutcome {
     /// The outcome of the member that was called at this time and has these events, beginning with the
     /// group's event `first`.
     fn of_member(&self, called: Instant, ids: &[Uuid], first: usize) -> Outcome {
@@ -188,7 +193,7 @@ impl Verdict {
             }
             Self::Again(position) => Outcome::Again(*position),
             Self::Changed(known_at, _) if *known_at < Some(called) => Outcome::Outdated,
-            Self::Changed(_, verdict) => verdict.of_member(called, ids, first),
+            Self::Changed(_, outcome) => outcome.of_member(called, ids, first),
             // A member without events has nothing that could fail, but what it saw is not committed.
             Self::Failed(_) if ids.is_empty() => Outcome::Again(None),
             Self::Failed(Error::OutcomeUnknown { .. }) => {

@@ -1,18 +1,17 @@
 //! The matching events of a lane's boundary. Its members fold them instead of a read, and so do the next
 //! ones after the lane has rested.
 
-use std::mem::size_of;
-use std::sync::Arc;
 use std::time::{Instant, SystemTime};
 
 use super::Lanes;
-use crate::{Bookmark, Event, KeptState, Position, SequencedEvent, Upcasts};
+use super::events::{Events, Taken};
+use crate::{Bookmark, Event, KeptState, Position, SequencedEvent, StateOptions, Upcasts};
 
 /// The events that match the query of a lane: first those in the log, then those that members have
 /// decided and that are not committed yet.
 #[derive(Default)]
 pub(super) struct Known {
-    events: Vec<Arc<SequencedEvent>>,
+    events: Events,
     /// The state that the events before `events` lead to. `None` if there is none before them.
     base: Option<KeptState>,
     /// Whether the lane keeps states: its members fold alike.
@@ -31,6 +30,10 @@ pub(super) struct Known {
     has_gap: bool,
     /// Increases when events that a member may have folded are discarded.
     epoch: u64,
+    /// The number of events that the state in the database lacks, if there is one.
+    unstored: u64,
+    /// Whether the database can't keep the state.
+    is_not_storable: bool,
 }
 
 /// How many of a lane's events a member has folded.
@@ -42,11 +45,13 @@ pub(crate) struct Folded {
 
 /// The events that a member has to fold.
 pub(crate) struct Unfolded {
-    pub(crate) events: Vec<Arc<SequencedEvent>>,
+    pub(crate) events: Taken,
     /// The state to start from; `None` for the initial one.
     pub(crate) base: Option<KeptState>,
     /// Whether to start again, because events that were folded are discarded.
     pub(crate) from_the_start: bool,
+    /// Whether all of them are in the log. Others have a position and a time that are estimates.
+    pub(crate) is_committed: bool,
 }
 
 impl Known {
@@ -60,17 +65,16 @@ impl Known {
     /// A state replaces events of this size.
     const FOLDED_BYTES: usize = 64 << 10;
 
-    /// The size of an event beside its content: the event, its counts, and what the allocator adds for
-    /// both of its parts.
-    const EVENT_BYTES: usize = size_of::<SequencedEvent>() + 2 * size_of::<usize>() + 32;
+    /// What the allocator adds to the content of an event.
+    const EVENT_BYTES: usize = 16;
 
     /// The size of what is kept for later callers; `None` if it is not worth it. Nothing is pending.
     pub(super) fn rest(&self) -> Option<usize> {
         let is_read = self.is_current || self.read_to.is_some();
         let is_kept = is_read && !self.has_gap && !self.is_too_large();
-        let places = self.events.capacity() * size_of::<Arc<SequencedEvent>>();
         let base = self.base.as_ref().map_or(0, KeptState::size_bytes);
-        is_kept.then(|| base + self.bytes + self.events.len() * Self::EVENT_BYTES + places)
+        let content = self.bytes + self.events.len() * Self::EVENT_BYTES;
+        is_kept.then(|| base + content + self.events.size_bytes())
     }
 
     /// The next member reads what other writers may have appended.
@@ -86,6 +90,11 @@ impl Known {
         }
     }
 
+    /// Whether the lane keeps states.
+    pub(super) fn keeps_state(&self) -> bool {
+        self.keeps_state
+    }
+
     /// Whether the next member is to fold the events into a state that replaces them, if nothing is
     /// pending.
     pub(super) fn wants_state(&self) -> bool {
@@ -99,21 +108,51 @@ impl Known {
         self.keeps_state = state.is_some();
         if state.is_some() {
             self.base = state;
-            self.events = Vec::new();
+            self.events = Events::default();
             self.committed = 0;
             self.bytes = 0;
             self.epoch += 1;
         }
     }
 
-    /// Knows nothing but the state that the events up to `head` lead to, which a read found that began
-    /// at `begun`.
-    pub(super) fn start_from(&mut self, begun: Instant, state: KeptState, head: Option<Bookmark>) {
+    /// Knows nothing but the state that the events up to `head` lead to. A read that began at `begun` found
+    /// `read` of them.
+    pub(super) fn start_from(
+        &mut self,
+        begun: Instant,
+        state: KeptState,
+        head: Option<Bookmark>,
+        read: usize,
+    ) {
+        let unstored = self.unstored;
         self.discard_all();
+        self.unstored = unstored + read as u64;
         self.base = Some(state);
         self.proven_at = Some(begun);
         self.read_to = head;
         self.is_current = true;
+    }
+
+    /// Knows nothing but the state that the events up to `bookmark` lead to, by the database.
+    pub(super) fn resume_from(&mut self, state: KeptState, bookmark: Bookmark) {
+        self.discard_all();
+        self.base = Some(state);
+        self.read_to = Some(bookmark);
+    }
+
+    /// Whether the state in the database lacks so many events that it is to be stored again.
+    pub(super) fn is_unstored(&self, options: StateOptions) -> bool {
+        !self.is_not_storable && options.is_due(self.unstored)
+    }
+
+    /// The state is stored from here.
+    pub(super) fn expect_stored(&mut self) {
+        self.unstored = 0;
+    }
+
+    /// The database can't keep the state.
+    pub(super) fn store_no_more(&mut self) {
+        self.is_not_storable = true;
     }
 
     /// Whether members can decide without a read, although there may be more events than a lane keeps.
@@ -167,11 +206,11 @@ impl Known {
             epoch: self.epoch,
             events: end,
         };
-        let events = self.events[start..end].to_vec();
         Unfolded {
             base: self.base.clone().filter(|_| from_the_start),
-            events,
+            events: self.events.take(start..end),
             from_the_start,
+            is_committed: end <= self.committed,
         }
     }
 
@@ -191,8 +230,10 @@ impl Known {
         head: Option<Bookmark>,
     ) {
         self.proven_at = Some(begun);
-        self.bytes += events.iter().map(SequencedEvent::size_bytes).sum::<usize>();
-        self.events.extend(events.into_iter().map(Arc::new));
+        self.unstored += events.len() as u64;
+        for event in events {
+            self.add(event);
+        }
         self.committed = self.events.len();
         self.read_to = head;
         self.is_current = true;
@@ -229,17 +270,22 @@ impl Known {
                 event
             }
         };
+        self.add(event);
+    }
+
+    fn add(&mut self, event: SequencedEvent) {
         self.bytes += event.size_bytes();
-        self.events.push(Arc::new(event));
+        self.events.push(event);
     }
 
     /// Notes that a commit that began at `begun` stored the first of the decided events at these
     /// positions, and that no event of another writer matches up to `last`.
     pub(super) fn commit(&mut self, begun: Instant, positions: &[Position], last: Bookmark) {
         self.proven_at = Some(begun);
-        for (event, &position) in self.events[self.committed..].iter_mut().zip(positions) {
-            Arc::make_mut(event).move_to(position);
+        for (index, &position) in (self.committed..self.events.len()).zip(positions) {
+            self.events.move_to(index, position);
             self.committed += 1;
+            self.unstored += 1;
         }
         self.read_to = Some(last);
     }
@@ -252,9 +298,13 @@ impl Known {
     /// Discards the events that are not committed. The next member reads what other writers have
     /// appended.
     pub(super) fn discard_decided(&mut self) {
-        for event in self.events.drain(self.committed..) {
-            self.bytes -= event.size_bytes();
-        }
+        let decided = self.events.take(self.committed..self.events.len());
+        self.bytes -= decided
+            .iter()
+            .map(SequencedEvent::size_bytes)
+            .sum::<usize>();
+        drop(decided);
+        self.events.truncate(self.committed);
         self.is_current = false;
     }
 
@@ -262,6 +312,7 @@ impl Known {
     pub(super) fn discard_all(&mut self) {
         *self = Self {
             epoch: self.epoch + 1,
+            is_not_storable: self.is_not_storable,
             ..Self::new(self.keeps_state)
         };
     }

@@ -1,6 +1,7 @@
 //! The line of a lane: who waits for the turn to decide, and who has it.
 
 use std::collections::BTreeMap;
+use std::mem;
 use std::task::{Context, Waker};
 use std::time::{Duration, Instant};
 
@@ -34,6 +35,8 @@ struct HeldTurn {
     number: u64,
     /// When others may overtake.
     until: Instant,
+    /// Whether the member has looked at what is known.
+    has_looked: bool,
     /// Whether the member has folded decisions that may not be committed yet.
     has_folded: bool,
 }
@@ -109,6 +112,7 @@ impl Line {
         self.turn = Some(HeldTurn {
             number: self.turns,
             until: Instant::now() + Lanes::TURN_LIMIT,
+            has_looked: false,
             has_folded: false,
         });
         self.turns
@@ -148,6 +152,13 @@ impl Line {
 
     pub(super) fn holds_turn(&self, number: u64) -> bool {
         self.turn.as_ref().is_some_and(|turn| turn.number == number)
+    }
+
+    /// The member whose turn it is looks at what is known. Returns whether this is its first look of the
+    /// turn; `None` if the turn was overtaken.
+    pub(super) fn look(&mut self, number: u64) -> Option<bool> {
+        let turn = self.turn.as_mut().filter(|turn| turn.number == number)?;
+        Some(!mem::replace(&mut turn.has_looked, true))
     }
 
     /// Ends this turn, if it was not overtaken.

@@ -13,8 +13,8 @@
 //! 2. The member folds the events that the lane keeps ([`known`]), and waits for its turn.
 //! 3. At its turn, it reads the log if the lane is new or another writer has appended, and folds what
 //!    was decided before it. It decides, and its turn ends.
-//! 4. The events join a group ([`group`]). If no commit is under way, this member begins one, which a
-//!    spawned task continues ([`drive`]).
+//! 4. The events join a group ([`group`]). If no commit is under way, this member begins one ([`drive`]).
+//!    It polls the commit while it is alone in the lane; otherwise a spawned task does ([`answer`]).
 //! 5. The end of the commit answers each member of the group, and begins the commit of the next.
 //!
 //! Invariants:
@@ -31,37 +31,43 @@
 //!
 //! Tested by `lanes.rs` of `dcb-conformance`.
 
+mod answer;
 #[cfg(feature = "sqlite")]
 mod blocking;
 mod cache;
 mod drive;
+mod events;
 mod group;
 mod known;
 mod line;
 mod pause;
 mod seat;
 mod state;
+mod storing;
 
 use std::fmt;
-use std::sync::atomic::AtomicU64;
+use std::sync::atomic::{AtomicBool, AtomicU64};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::task::Waker;
 use std::time::{Duration, Instant};
 
+pub(crate) use answer::Answer;
+use answer::Held;
 #[cfg(feature = "sqlite")]
 pub(crate) use blocking::wait_for_answer;
 use cache::{Cache, Counts};
 pub(crate) use drive::drive;
 #[cfg(feature = "sqlite")]
 pub(crate) use drive::drive_blocking;
-pub(crate) use group::{Answer, Decision, Outcome};
+pub(crate) use group::{Decision, Outcome};
 use known::Known;
 pub(crate) use known::{Folded, Unfolded};
 pub(crate) use pause::pause;
 pub use seat::Turn;
 pub(crate) use seat::{Decider, Seat};
-pub(crate) use state::{Next, Start};
-use state::{Purpose, Settled, State};
+use state::{CommitEnd, State};
+pub(crate) use state::{Next, Purpose, Start};
+pub(crate) use storing::{StateOutcome, Storing};
 
 use crate::{Append, Appended, Error, Metrics, Query, Reads, Stats, Upcasts};
 
@@ -84,6 +90,10 @@ pub(crate) struct Lane {
     /// Its size while it knows no event.
     size_bytes: usize,
     state: Mutex<State>,
+    /// Whether a task stores the state in the database.
+    is_storing: AtomicBool,
+    /// The commits, between two polls of its only member.
+    held: Mutex<Option<Held>>,
     cache: Weak<Cache>,
 }
 
@@ -210,6 +220,7 @@ impl Lanes {
     /// Takes a place in the line of the boundary's lane.
     pub(crate) fn enter(&self, reads: &Reads) -> Seat {
         let (lane, ticket) = self.cache.enter(reads, || self.new_lane(reads));
+        lane.release();
         Seat {
             lane,
             called: Instant::now(),
@@ -226,6 +237,8 @@ impl Lanes {
             reads: Arc::new(reads.clone()),
             size_bytes: Lane::size_without_events(reads),
             state: Mutex::new(state),
+            is_storing: AtomicBool::new(false),
+            held: Mutex::default(),
             cache: Arc::downgrade(&self.cache),
         })
     }
@@ -262,13 +275,13 @@ impl Lane {
 
     /// Ends the commit under way: answers its members, and returns the next append.
     pub(crate) fn settle(&self, result: Result<Option<Appended>, Error>) -> Option<Append> {
-        let Settled {
+        let CommitEnd {
             next,
             answers,
             woken,
         } = self.state().settle(result);
-        for (group, verdict) in answers {
-            group.answer(&verdict);
+        for (group, outcome) in answers {
+            group.answer(&outcome);
         }
         if let Some(waker) = woken {
             waker.wake();

@@ -17,6 +17,7 @@ use super::group::Decision;
 use super::known::{Folded, Unfolded};
 use super::line::{Ticket, TurnLost};
 use super::state::{Next, Purpose, Start};
+use crate::trace::stamped;
 use crate::{Bookmark, KeptState, SequencedEvent};
 
 /// A member of a lane. Dropping it leaves the lane.
@@ -29,16 +30,16 @@ pub(crate) struct Seat {
 
 impl Seat {
     /// Waits for the turn to decide.
-    pub(crate) async fn turn(&self) -> Decider<'_> {
-        let number = self.wait(Purpose::Decide).await;
+    pub(crate) async fn turn(&self, purpose: Purpose) -> Decider<'_> {
+        let number = self.wait(purpose).await;
         Decider { seat: self, number }
     }
 
     /// [`Seat::turn`] for a thread. `None` if the deadline passes first.
     #[cfg(feature = "sqlite")]
-    pub(crate) fn turn_blocking(&self, deadline: Instant) -> Option<Decider<'_>> {
+    pub(crate) fn turn_blocking(&self, purpose: Purpose, deadline: Instant) -> Option<Decider<'_>> {
         let number = block_on(Some(deadline), |cx| {
-            let turn = self.poll_turn(Purpose::Decide, cx);
+            let turn = self.poll_turn(purpose, cx);
             if turn.is_pending() {
                 self.lane.step(|state| state.line.overtake());
             }
@@ -104,14 +105,15 @@ impl<'s> Decider<'s> {
         self.seat
     }
 
-    /// Counts the turn: whether the member needs to read before it decides.
-    pub(crate) fn count(&self, is_hit: bool) {
-        self.seat.lane.count_turn(is_hit);
-    }
-
-    /// What to do before the decision. `None` if the turn was overtaken.
+    /// What to do before the decision. `None` if the turn was overtaken. The first call of a turn counts
+    /// it: as a hit if the member needs no read.
     pub(crate) fn begin(&self, folded: &mut Folded) -> Option<Start> {
-        self.seat.lane.state().begin(self.number, folded)
+        let begun = self.seat.lane.state().begin(self.number, folded);
+        let (start, is_first) = begun?;
+        if is_first {
+            self.seat.lane.count_turn(matches!(start, Start::Fold(_)));
+        }
+        Some(start)
     }
 
     /// The read of this member makes progress.
@@ -129,9 +131,21 @@ impl<'s> Decider<'s> {
     }
 
     /// The member has folded the events of its read into this state, and the lane keeps only that.
-    pub(crate) fn start_from(&self, begun: Instant, state: KeptState, head: Option<Bookmark>) {
+    pub(crate) fn start_from(
+        &self,
+        begun: Instant,
+        state: KeptState,
+        head: Option<Bookmark>,
+        read: usize,
+    ) {
         let mut lane = self.seat.lane.state();
-        lane.start_from(begun, self.number, state, head);
+        lane.start_from(begun, self.number, state, head, read);
+    }
+
+    /// The events up to `bookmark` lead to this state, if the log still has them.
+    pub(crate) fn resume_from(&self, state: KeptState, bookmark: Bookmark) {
+        let mut lane = self.seat.lane.state();
+        lane.resume_from(self.number, state, bookmark);
     }
 
     /// The log was replaced.
@@ -158,7 +172,9 @@ impl<'s> Decider<'s> {
     }
 
     /// Records the decision and ends the turn.
-    pub(crate) fn decide(self, decision: Decision) -> Result<Next, TurnLost> {
+    pub(crate) fn decide(self, mut decision: Decision) -> Result<Next, TurnLost> {
+        // Here, because the commit may run in the span of another member.
+        decision.events = stamped(decision.events);
         let Seat { lane, called, .. } = self.seat;
         let (next, woken) = lane.state().decide(self.number, *called, decision)?;
         if let Some(waker) = woken {

@@ -6,20 +6,23 @@ use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant, SystemTime};
 
-use super::Lanes;
-use super::group::{Answer, Decision, Group, Verdict};
+use super::group::{Decision, Group, GroupOutcome};
 use super::known::{Folded, Known, Unfolded};
 use super::line::{Line, Ticket, TurnLost};
 use super::pause::pause;
+use super::{Answer, Lanes};
+use crate::event::whole_micros;
 use crate::{
     Append, Appended, Bookmark, Error, Event, Fault, KeptState, Query, SequencedEvent, Upcasts,
 };
 
 /// What a member needs its turn for.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Purpose {
+pub(crate) enum Purpose {
     /// To decide on what the members before it have decided.
     Decide,
+    /// The same, in a commit without other decisions.
+    DecideWithCommand,
     /// To read, decide and append by itself, while no other decision is under way.
     Alone,
 }
@@ -33,7 +36,7 @@ pub(super) struct State {
     upcasts: Option<Arc<Upcasts>>,
     /// Whether the lane rests when its members have left.
     can_rest: bool,
-    known: Known,
+    pub(super) known: Known,
     /// The decisions of the next commit.
     collecting: Group,
     in_flight: Option<InFlight>,
@@ -81,11 +84,11 @@ pub(crate) enum Next {
 
 /// What follows the end of a commit.
 #[derive(Default)]
-pub(super) struct Settled {
+pub(super) struct CommitEnd {
     /// The next group.
     pub(super) next: Option<Append>,
     /// What to tell the members of these groups.
-    pub(super) answers: Vec<(Group, Verdict)>,
+    pub(super) answers: Vec<(Group, GroupOutcome)>,
     /// The member whose turn may have come.
     pub(super) woken: Option<Waker>,
 }
@@ -129,6 +132,10 @@ impl State {
         self.members == 0 && self.nothing_is_pending()
     }
 
+    pub(super) fn has_one_member(&self) -> bool {
+        self.members == 1
+    }
+
     /// A new member takes the last place in the line.
     pub(super) fn enter(&mut self) -> Ticket {
         self.members += 1;
@@ -161,7 +168,12 @@ impl State {
             Purpose::Decide if self.known.is_current() && self.one_by_one == 0 => {
                 !self.collecting.is_full()
             }
-            Purpose::Decide | Purpose::Alone => self.nothing_is_pending(),
+            Purpose::DecideWithCommand if self.known.is_current() && self.one_by_one == 0 => {
+                self.collecting.is_empty()
+            }
+            Purpose::Decide | Purpose::DecideWithCommand | Purpose::Alone => {
+                self.nothing_is_pending()
+            }
         }
     }
 
@@ -178,26 +190,29 @@ impl State {
         self.line.end_turn(number)
     }
 
-    /// What to do before the decision. `None` if the turn was overtaken.
-    pub(super) fn begin(&mut self, number: u64, folded: &mut Folded) -> Option<Start> {
-        if !self.line.holds_turn(number) {
-            return None;
-        }
+    /// What to do before the decision, and whether this is the first look of the turn. `None` if the turn
+    /// was overtaken.
+    pub(super) fn begin(&mut self, number: u64, folded: &mut Folded) -> Option<(Start, bool)> {
+        let is_first = self.line.look(number)?;
         if self.known.can_be_folded() {
             self.line.extend_turn(number, Lanes::TURN_LIMIT);
             self.line.note_folded();
             let events = self.known.unfolded(folded, self.known.len());
-            return Some(Start::Fold(events));
+            return Some((Start::Fold(events), is_first));
         }
         let pause = pause(self.conflicts);
         self.line.extend_turn(number, pause + Lanes::READ_LIMIT);
         let after = self.known.before_read();
-        let is_alone = after.is_none() && !self.can_rest && self.line.is_first_and_only();
-        Some(Start::Read {
+        let is_alone = after.is_none()
+            && !self.can_rest
+            && !self.known.keeps_state()
+            && self.line.is_first_and_only();
+        let read = Start::Read {
             after,
             pause,
             is_alone,
-        })
+        };
+        Some((read, is_first))
     }
 
     /// Whether the member is to give the lane the state that it has folded: it has seen all events, and
@@ -220,9 +235,18 @@ impl State {
         number: u64,
         state: KeptState,
         head: Option<Bookmark>,
+        read: usize,
     ) {
         if self.line.holds_turn(number) && self.nothing_is_pending() {
-            self.known.start_from(begun, state, head);
+            self.known.start_from(begun, state, head, read);
+        }
+    }
+
+    /// The events up to `bookmark` lead to this state, if the log still has them. The member reads the
+    /// others.
+    pub(super) fn resume_from(&mut self, number: u64, state: KeptState, bookmark: Bookmark) {
+        if self.line.holds_turn(number) && self.nothing_is_pending() {
+            self.known.resume_from(state, bookmark);
         }
     }
 
@@ -302,7 +326,7 @@ impl State {
     fn collect(&mut self, called: Instant, mut decision: Decision) -> Next {
         let events = decision.events.into_iter().map(Event::with_new_id);
         decision.events = events.collect();
-        let now = SystemTime::now();
+        let now = whole_micros(SystemTime::now());
         for event in decision
             .events
             .iter()
@@ -331,9 +355,9 @@ impl State {
     }
 
     /// Ends the commit under way. It has no positions if it had no events.
-    pub(super) fn settle(&mut self, result: Result<Option<Appended>, Error>) -> Settled {
+    pub(super) fn settle(&mut self, result: Result<Option<Appended>, Error>) -> CommitEnd {
         let Some(InFlight { group, begun }) = self.in_flight.take() else {
-            return Settled::default();
+            return CommitEnd::default();
         };
         self.one_by_one = self.one_by_one.saturating_sub(1);
         let conflict = match &result {
@@ -342,25 +366,25 @@ impl State {
         };
         let known_at = self.known.proven_at();
         let is_changed = self.is_changed(&result);
-        let changed = |verdict| match is_changed {
-            true => Verdict::Changed(known_at, Box::new(verdict)),
-            false => verdict,
+        let changed = |outcome| match is_changed {
+            true => GroupOutcome::Changed(known_at, Box::new(outcome)),
+            false => outcome,
         };
-        let (verdict, is_as_seen) = self.verdict(&group, begun, result);
-        let mut settled = Settled {
-            answers: vec![(group, changed(verdict))],
-            ..Settled::default()
+        let (outcome, is_as_seen) = self.outcome(&group, begun, result);
+        let mut end = CommitEnd {
+            answers: vec![(group, changed(outcome))],
+            ..CommitEnd::default()
         };
         if !is_as_seen {
             self.line.end_outdated_turn();
             let group = mem::take(&mut self.collecting);
-            let again = changed(Verdict::Again(conflict));
-            settled.answers.push((group, again));
+            let again = changed(GroupOutcome::Again(conflict));
+            end.answers.push((group, again));
         } else if !self.collecting.is_empty() {
-            settled.next = Some(self.take_group());
+            end.next = Some(self.take_group());
         }
-        settled.woken = self.line.wake_first();
-        settled
+        end.woken = self.line.wake_first();
+        end
     }
 
     /// Whether the commit failed because the lane's events are not those of the log any more.
@@ -368,35 +392,35 @@ impl State {
         match result {
             // The first condition is that of the lane.
             Err(Error::Conflict { condition, .. }) => *condition == 0,
-            Err(Error::PastReplaced { .. } | Error::AfterBeyondHead { .. }) => true,
-            _ => false,
+            Err(failed) => failed.is_of_another_past(),
+            Ok(_) => false,
         }
     }
 
-    /// The verdict on a group, and whether the members after it have seen what is now in the log.
-    fn verdict(
+    /// The outcome of a group, and whether the members after it have seen what is now in the log.
+    fn outcome(
         &mut self,
         group: &Group,
         begun: Instant,
         result: Result<Option<Appended>, Error>,
-    ) -> (Verdict, bool) {
+    ) -> (GroupOutcome, bool) {
         match result {
             Ok(None) => {
                 self.known.confirm(begun);
-                (Verdict::Committed(None), true)
+                (GroupOutcome::Committed(None), true)
             }
             // Its events were stored before, so what the members after it saw is not the log. No
             // condition was checked, so events of other writers may be before them.
             Ok(Some(appended)) if appended.is_found() => {
                 self.known.discard_decided();
-                (Verdict::Committed(Some(appended)), false)
+                (GroupOutcome::Committed(Some(appended)), false)
             }
             Ok(Some(appended)) => {
                 self.conflicts = 0;
                 let positions = group.matching_positions(&appended);
                 let last = group.last(&appended);
                 self.known.commit(begun, &positions, last);
-                (Verdict::Committed(Some(appended)), true)
+                (GroupOutcome::Committed(Some(appended)), true)
             }
             Err(Error::Conflict {
                 position,
@@ -405,28 +429,29 @@ impl State {
                 self.conflicts += 1;
                 self.has_rival |= condition == 0;
                 self.known.discard_decided();
-                (Verdict::Again(Some(position)), false)
+                (GroupOutcome::Again(Some(position)), false)
             }
             Err(error) if group.decisions() > 1 && may_be_of_one_member(&error) => {
                 self.one_by_one = group.decisions();
                 self.known.discard_decided();
-                (Verdict::Again(None), false)
+                (GroupOutcome::Again(None), false)
             }
             Err(error) => {
                 // The log may be another one, or hold the events.
                 self.known.discard_all();
-                (Verdict::Failed(error), false)
+                (GroupOutcome::Failed(error), false)
             }
         }
     }
 }
 
-/// Whether nothing was written, for a reason that may lie in the events of a single member.
+/// Whether nothing was written, for a reason that may lie in the events of a single member. A lock is that
+/// of the log, so all members wait for it.
 fn may_be_of_one_member(error: &Error) -> bool {
     matches!(
         error,
         Error::Invalid { .. }
             | Error::DuplicateId { .. }
-            | Error::Fault(Fault::Refused(_) | Fault::Aborted(_) | Fault::Locked(_))
+            | Error::Fault(Fault::Refused(_) | Fault::Aborted(_))
     )
 }

@@ -1,9 +1,10 @@
 use std::collections::BTreeMap;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::SystemTime;
 
 use uuid::Uuid;
 
 use super::matcher::{is_in_range, matches};
+use crate::event::whole_micros;
 use crate::{
     Append, AppendCondition, Appended, Bookmark, Error, Event, Position, Query, ReadOptions,
     RecordedCommand, SequencedEvent, Stats, Tracking,
@@ -235,11 +236,4 @@ fn past_replaced(after: Bookmark) -> Error {
     Error::PastReplaced {
         position: after.position,
     }
-}
-
-/// Rounds down to microseconds, the precision of all backends.
-fn whole_micros(time: SystemTime) -> SystemTime {
-    let since_epoch = time.duration_since(UNIX_EPOCH).unwrap_or_default();
-    let micros = u64::try_from(since_epoch.as_micros()).unwrap_or(u64::MAX);
-    UNIX_EPOCH + Duration::from_micros(micros)
 }

@@ -6,9 +6,9 @@ use std::time::SystemTime;
 
 use self::log::Log;
 use crate::{
-    Append, Appended, Error, EventStore, EventStream, Fault, Health, Lanes, Limits, Metrics,
-    Notifications, Notifier, Position, ProjectionLimit, Query, ReadOptions, RecordedCommand, Stats,
-    Tracking,
+    Append, Appended, Bookmark, Error, EventStore, EventStream, Fault, Health, Lanes, Limits,
+    Metrics, Notifications, Notifier, Position, ProjectionLimit, Query, ReadOptions,
+    RecordedCommand, Stats, Tracking,
 };
 
 /// A store in memory: a list behind a lock, written to be obviously correct rather than fast.
@@ -86,11 +86,11 @@ impl MemoryStore {
         recorded_at: SystemTime,
     ) -> Result<Appended, Error> {
         self.limits.check(&append)?;
-        let _waiting = self.metrics.append_begins();
+        let _waiting = self.metrics.store().begins();
         let mut log = self.log()?;
         let before = log.stats.events;
         let appended = log.submit(append, recorded_at);
-        self.metrics.committed(log.stats.events - before);
+        self.metrics.store().committed(log.stats.events - before);
         drop(log);
         self.metrics.append_ended(&appended);
         let appended = appended?;
@@ -124,7 +124,7 @@ impl EventStore for MemoryStore {
         options: ReadOptions,
     ) -> Result<EventStream, Error> {
         // Hold the lock for both reads, so that the events and the head are from one snapshot.
-        let _read = self.metrics.reads().reading();
+        let _read = self.metrics.store().reads().reading();
         let mut log = self.log()?;
         log.stats.reads += 1;
         let events = log.read(query, options)?;
@@ -132,8 +132,8 @@ impl EventStore for MemoryStore {
         Ok(EventStream::new(log.last(), events))
     }
 
-    async fn head(&self) -> Result<Option<Position>, Error> {
-        Ok(self.log()?.head())
+    async fn head(&self) -> Result<Option<Bookmark>, Error> {
+        Ok(self.log()?.last())
     }
 
     async fn count(&self, query: &Query) -> Result<u64, Error> {

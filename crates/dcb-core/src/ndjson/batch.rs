@@ -1,6 +1,41 @@
-use super::content::EntryError;
-use super::import::{ImportOptions, invalid};
-use crate::{Append, Command, Error, Event, EventStore, Position, Tracking, append_missing};
+use super::content::{EntryError, invalid};
+use crate::{
+    Append, Command, Error, Event, EventStore, Limits, Position, Tracking, append_missing,
+};
+
+/// The options of an import.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ImportOptions {
+    /// The maximum number of events per commit. It must not exceed the store's limits. Default: 500.
+    pub batch_events: usize,
+    /// The maximum size of the events of a commit, in bytes. A larger event is committed alone.
+    /// Default: 4 MiB.
+    pub batch_bytes: usize,
+}
+
+impl Default for ImportOptions {
+    fn default() -> Self {
+        Self {
+            batch_events: Limits::default().max_events_per_append / 2,
+            batch_bytes: 4 << 20,
+        }
+    }
+}
+
+impl ImportOptions {
+    /// The defaults.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Sets the maximum number of events per commit.
+    #[must_use]
+    pub fn batch_events(mut self, batch_events: usize) -> Self {
+        self.batch_events = batch_events;
+        self
+    }
+}
 
 /// Events that one append must store: those of a command, or a single one.
 struct Unit {

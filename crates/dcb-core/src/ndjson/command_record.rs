@@ -3,7 +3,8 @@ use std::borrow::Cow;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-use super::content::{EntryError, Metadata, decoded, encoded};
+use super::content::{EntryError, decoded, encoded};
+use super::metadata::Metadata;
 use crate::Command;
 
 /// The JSON form of a command.

@@ -1,36 +1,20 @@
-//! Metadata and data, as events and commands have them in JSON.
-
-use std::borrow::Cow;
-use std::fmt;
+//! Data, as events and commands have it in JSON.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use serde::de::{MapAccess, Visitor};
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::value::RawValue;
+use store_fault::shared;
+
+use crate::Error;
 
 /// The reason why an entry can't be imported.
 pub(super) type EntryError = Box<dyn std::error::Error + Send + Sync>;
 
-/// Metadata, which is an object in JSON. It is a list here, because a map would lose the order.
-#[derive(Default)]
-pub(super) struct Metadata<'a>(Vec<(Cow<'a, str>, Cow<'a, str>)>);
-
-impl<'a> Metadata<'a> {
-    pub(super) fn new(entries: impl Iterator<Item = (&'a str, &'a str)>) -> Self {
-        Self(
-            entries
-                .map(|(key, value)| (key.into(), value.into()))
-                .collect(),
-        )
-    }
-
-    pub(super) fn entries(&self) -> impl Iterator<Item = (&str, &str)> {
-        self.0.iter().map(|(key, value)| (&**key, &**value))
-    }
-
-    pub(super) fn is_empty(&self) -> bool {
-        self.0.is_empty()
+/// The error of a line.
+pub(super) fn invalid(line: u64, source: EntryError) -> Error {
+    Error::Import {
+        entry: format!("line {line}"),
+        source: shared(source),
     }
 }
 
@@ -62,35 +46,4 @@ fn raw_json(data: &[u8]) -> Option<&RawValue> {
     let is_one_line = !data.contains(&b'\n') && !data.contains(&b'\r');
     // A bare null would be read back as missing data.
     (is_whole && is_one_line && raw.get() != "null").then_some(raw)
-}
-
-impl Serialize for Metadata<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_map(self.0.iter().map(|(key, value)| (key, value)))
-    }
-}
-
-impl<'de: 'a, 'a> Deserialize<'de> for Metadata<'a> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Entries;
-
-        impl<'de> Visitor<'de> for Entries {
-            type Value = Metadata<'de>;
-
-            fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-                formatter.write_str("an object of strings")
-            }
-
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
-                let mut entries = Vec::new();
-                // Owned strings, because texts with escapes can't be borrowed from the input.
-                while let Some((key, value)) = map.next_entry::<String, String>()? {
-                    entries.push((key.into(), value.into()));
-                }
-                Ok(Metadata(entries))
-            }
-        }
-
-        deserializer.deserialize_map(Entries)
-    }
 }

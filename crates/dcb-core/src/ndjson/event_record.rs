@@ -6,7 +6,8 @@ use serde_json::value::RawValue;
 use uuid::Uuid;
 
 use super::command_record::CommandRecord;
-use super::content::{EntryError, Metadata, decoded, encoded};
+use super::content::{EntryError, decoded, encoded};
+use super::metadata::Metadata;
 use crate::{Event, SequencedEvent};
 
 /// The JSON form of an event. Unknown fields are refused, because the import would lose them.

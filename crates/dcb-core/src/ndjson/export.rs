@@ -52,8 +52,8 @@ pub async fn export<S: EventStore>(
     report: impl FnMut(Exported),
 ) -> Result<Exported, Error> {
     if options.backwards {
-        let reason = "an export goes forwards".to_owned();
-        return Err(invalid("options.backwards")(Problem::Malformed { reason }));
+        let problem = Problem::malformed("an export goes forwards");
+        return Err(invalid("options.backwards")(problem));
     }
     let (mut stream, tracked) = snapshot(store, query, options).await?;
     let head = Bookmark::position_of(stream.head());
@@ -160,10 +160,7 @@ impl<'o, W: Write, R: FnMut(Exported)> Lines<'o, W, R> {
         event: &SequencedEvent,
         command: Option<CommandRecord<'_>>,
     ) -> Result<(), Error> {
-        serde_json::to_writer(&mut *self.out, &EventRecord::new(event, command))
-            .map_err(std::io::Error::from)
-            .and_then(|()| self.out.write_all(b"\n"))
-            .map_err(io_error)?;
+        write_line(self.out, event, command)?;
         self.exported.events += 1;
         self.exported.through = Some(event.position());
         if self.exported.events.is_multiple_of(REPORT_EVERY) {
@@ -179,6 +176,25 @@ impl<'o, W: Write, R: FnMut(Exported)> Lines<'o, W, R> {
         (self.report)(self.exported);
         Ok(self.exported)
     }
+}
+
+/// Writes an event as a line of an [`export`], without its command.
+///
+/// # Errors
+/// [`Error::Io`] if writing to `out` fails.
+pub fn write_event(out: &mut impl Write, event: &SequencedEvent) -> Result<(), Error> {
+    write_line(out, event, None)
+}
+
+fn write_line(
+    out: &mut impl Write,
+    event: &SequencedEvent,
+    command: Option<CommandRecord<'_>>,
+) -> Result<(), Error> {
+    serde_json::to_writer(&mut *out, &EventRecord::new(event, command))
+        .map_err(std::io::Error::from)
+        .and_then(|()| out.write_all(b"\n"))
+        .map_err(io_error)
 }
 
 pub(super) fn io_error(error: std::io::Error) -> Error {

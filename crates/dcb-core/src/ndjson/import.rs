@@ -1,46 +1,11 @@
 use std::io::BufRead;
 
-use super::batch::Batch;
-use super::content::EntryError;
+use super::batch::{Batch, ImportOptions};
+use super::content::{EntryError, invalid};
 use super::event_record::EventRecord;
 use super::export::io_error;
 use super::line::Line;
-use crate::error::shared;
-use crate::{Command, Error, Event, EventStore, Limits};
-
-/// The options of an import.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct ImportOptions {
-    /// The maximum number of events per commit. It must not exceed the store's limits. Default: 500.
-    pub batch_events: usize,
-    /// The maximum size of the events of a commit, in bytes. A larger event is committed alone.
-    /// Default: 4 MiB.
-    pub batch_bytes: usize,
-}
-
-impl Default for ImportOptions {
-    fn default() -> Self {
-        Self {
-            batch_events: Limits::default().max_events_per_append / 2,
-            batch_bytes: 4 << 20,
-        }
-    }
-}
-
-impl ImportOptions {
-    /// The defaults.
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// Sets the maximum number of events per commit.
-    #[must_use]
-    pub fn batch_events(mut self, batch_events: usize) -> Self {
-        self.batch_events = batch_events;
-        self
-    }
-}
+use crate::{Bookmark, Command, Error, Event, EventStore};
 
 /// The progress of an import, and finally its result.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -72,7 +37,7 @@ pub async fn import<S: EventStore>(
     options: ImportOptions,
     mut report: impl FnMut(Imported),
 ) -> Result<Imported, Error> {
-    let mut batch = Batch::new(options, store.head().await?);
+    let mut batch = Batch::new(options, Bookmark::position_of(store.head().await?));
     let (mut line, mut number) = (Vec::new(), 0_u64);
     let mut imported = Imported::default();
     loop {
@@ -115,11 +80,4 @@ fn read_record(record: &EventRecord<'_>) -> Result<(Event, Option<(Command, usiz
     let command = record.command.as_ref();
     let command = command.map(|command| Ok::<_, EntryError>((command.command()?, command.events)));
     Ok((record.event()?, command.transpose()?))
-}
-
-pub(super) fn invalid(line: u64, source: EntryError) -> Error {
-    Error::Import {
-        entry: format!("line {line}"),
-        source: shared(source),
-    }
 }

@@ -14,7 +14,8 @@
 //!
 //! If data is JSON without line breaks, `data` holds it byte for byte. Otherwise it is in
 //! `dataBase64`. Of an event, an import requires only `type`. It ignores `position`, because the store
-//! assigns its own. The lines of tracked positions come first.
+//! assigns its own. It takes numbers and booleans in `metadata` as their JSON text. The lines of tracked
+//! positions come first.
 //!
 //! Checkpoints of kept projections are beside the tables of the projections, and stay there.
 
@@ -26,6 +27,9 @@ mod event_record;
 mod export;
 mod import;
 mod line;
+mod metadata;
 
-pub use export::{Exported, export};
-pub use import::{ImportOptions, Imported, import};
+pub use batch::ImportOptions;
+pub use export::{Exported, export, write_event};
+pub use import::{Imported, import};
+pub use metadata::Metadata;

@@ -3,9 +3,7 @@
 use sqlx::postgres::PgRow;
 use uuid::Uuid;
 
-use super::readers::Readers;
 use super::row::{self, Heading};
-use super::selection::Bounds;
 use crate::{Bookmark, Error, Events, Query, ReadOptions, SequencedEvent};
 
 /// The limit as a parameter.
@@ -63,14 +61,6 @@ impl Answer {
             self.events.push(event);
         }
         Ok(())
-    }
-
-    /// The answer of a short read. `None` if its range turned out to be long.
-    pub(super) fn of_short_read(self, readers: &Readers, options: ReadOptions) -> Option<Found> {
-        let found = self.found()?;
-        let head = Bookmark::position_of(found.events.head);
-        readers.observe_head(head);
-        Bounds::new(options).are_short(head).then_some(found)
     }
 
     /// The answer; `None` without a row.

@@ -4,7 +4,6 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use group_commit::SubmitError;
 use postgres_store::{deadline_after, send_before};
 use tokio::time::{Instant, sleep_until, timeout_at};
 use uuid::Uuid;
@@ -23,7 +22,7 @@ impl PostgresStore {
         let request = checked.map(|()| Request::new(append));
         async move {
             let (metrics, request) = (&self.shared.counters.metrics, request?);
-            let _waiting = metrics.append_begins();
+            let _waiting = metrics.store().begins();
             let ended = self.commit_request(request).await;
             metrics.append_ended(&ended);
             ended
@@ -68,7 +67,14 @@ impl PostgresStore {
                     return Box::pin(compared).await.unwrap_or(unknown);
                 }
                 Ok(Verdict::Again) => {}
-                Err(unsettled) => return Err(self.unsettled(unsettled, &request.ids, begun)),
+                Err(failed) => {
+                    let call = (begun, "append", self.shared.config.write_timeout);
+                    let unknown = || Error::OutcomeUnknown {
+                        ids: request.ids.to_vec(),
+                    };
+                    let readers = self.shared.readers.primary();
+                    return Err(readers.without_verdict(failed, call, unknown));
+                }
             }
         }
     }
@@ -89,28 +95,6 @@ impl PostgresStore {
                 .counters
                 .conflicts
                 .fetch_add(1, Ordering::Relaxed);
-        }
-    }
-
-    fn unsettled(
-        &self,
-        unsettled: SubmitError<Error>,
-        ids: &[Uuid],
-        begun: std::time::Instant,
-    ) -> Error {
-        match unsettled {
-            SubmitError::Closed => Error::Fault(Fault::Closed),
-            SubmitError::Refused(error) | SubmitError::Failed(error) => error,
-            SubmitError::Panicked => Error::Fault(Fault::Panicked),
-            SubmitError::OutcomeUnknown | SubmitError::Unknown(_) => {
-                Error::OutcomeUnknown { ids: ids.to_vec() }
-            }
-            // The remaining variants are timeouts: while the caller waited for space in the queue,
-            // or for the commit. The limit covers both waits together.
-            _ => {
-                let limit = self.shared.config.write_timeout;
-                self.shared.readers.primary().late(begun, "append", limit)
-            }
         }
     }
 

@@ -36,6 +36,6 @@ impl Counters {
         self.commits.fetch_add(1, Ordering::Relaxed);
         self.appends.fetch_add(appends, Ordering::Relaxed);
         self.events.fetch_add(events, Ordering::Relaxed);
-        self.metrics.committed(events);
+        self.metrics.store().committed(events);
     }
 }

@@ -21,7 +21,7 @@ pub(super) fn error(error: &sqlx::Error) -> Error {
 
 impl StoreError for Error {
     fn invalid(field: &'static str, reason: String) -> Self {
-        invalid(field)(Problem::Malformed { reason })
+        invalid(field)(Problem::malformed(reason))
     }
 
     fn fault(&self) -> Option<&Fault> {
@@ -32,9 +32,6 @@ impl StoreError for Error {
     }
 
     fn is_out_of_place(&self) -> bool {
-        matches!(
-            self,
-            Self::AfterBeyondHead { .. } | Self::PastReplaced { .. }
-        )
+        self.is_of_another_past()
     }
 }

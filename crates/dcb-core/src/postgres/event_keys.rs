@@ -5,14 +5,14 @@
 
 use std::ops::ControlFlow;
 
-use postgres_store::{BEGIN, Schema};
+use postgres_store::Schema;
 use sqlx::postgres::{PgConnection, PgRow};
 use sqlx::{AssertSqlSafe, Connection as _, Row as _};
 
 use super::PostgresStore;
 use super::config::Config;
+use super::design::schema;
 use super::error::error;
-use super::schema::schema;
 use crate::{Error, KeyCheck};
 
 const AT_ENDS: &str = include_str!("../../schema/postgres/queries/keys_missing_at_ends.sql");
@@ -21,6 +21,9 @@ const STRAY: &str = include_str!("../../schema/postgres/queries/keys_stray.sql")
 const DELETE_STRAY: &str = include_str!("../../schema/postgres/queries/delete_stray_keys.sql");
 const INSERT_MISSING: &str = include_str!("../../schema/postgres/queries/insert_missing_keys.sql");
 const LOCK: &str = include_str!("../../schema/postgres/queries/lock_log.sql");
+/// A task that would store a state waits for the lock, so it folds what this transaction leaves.
+const LOCK_STATES: &str = "LOCK TABLE dcb.kept_state IN SHARE ROW EXCLUSIVE MODE";
+const DELETE_STATES: &str = "DELETE FROM dcb.kept_state";
 const HEAD: &str = "SELECT coalesce(max(position), 0) FROM dcb.event";
 
 /// The number of events, or of keys, in a statement of a check.
@@ -61,13 +64,17 @@ pub async fn check_keys(
     mut progress: impl FnMut(&KeyCheck) -> ControlFlow<()>,
 ) -> Result<KeyCheck, Error> {
     let schema = schema(&config.schema)?;
-    let mut connection = config.administrator::<Error>().await?;
-    let head = head(&mut connection, &schema).await?;
-    let mut check = KeyCheck::of(head);
-    let done = compare_events(&mut connection, &schema, head, &mut check, &mut progress).await?;
-    if done.is_continue() {
-        compare_keys(&mut connection, &schema, &mut check, &mut progress).await?;
-    }
+    let (mut connection, watch) = config.administrator::<Error>().await?;
+    let checking = async {
+        let head = head(&mut connection, &schema).await?;
+        let mut check = KeyCheck::of(head);
+        let compared = compare_events(&mut connection, &schema, head, &mut check, &mut progress);
+        if compared.await?.is_continue() {
+            compare_keys(&mut connection, &schema, &mut check, &mut progress).await?;
+        }
+        Ok::<_, Error>(check)
+    };
+    let check = watch.over(checking).await?;
     // If the message does not arrive, the server ends the session when the socket closes.
     let _ = connection.close().await;
     Ok(check)
@@ -81,11 +88,13 @@ pub async fn check_keys(
 /// takes longer than their time limit. Reads go on, and see the keys once all are there. Costs as much
 /// as [`check_keys`], and an insert for each missing key.
 ///
-/// A store that is open meanwhile may remember boundaries without the events whose keys were missing.
-/// Call [`Lanes::forget`](crate::Lanes::forget) on it afterwards, or open it again.
+/// Deletes the states of decisions that the schema keeps ([`Projector::keep_stored`]). A store that is open
+/// meanwhile may remember boundaries without the events whose keys were missing. Call [`Lanes::forget`](crate::Lanes::forget) on it afterwards, or open it again.
 ///
 /// Names, seats and the like may have been taken twice while keys were missing. This function can't
 /// tell; read the events of such tags afterwards.
+///
+/// [`Projector::keep_stored`]: crate::Projector::keep_stored
 ///
 /// # Errors
 /// [`Error::Invalid`] with field `url` or `schema`; [`Fault::Unreachable`](crate::Fault) or
@@ -93,20 +102,27 @@ pub async fn check_keys(
 /// INSERT and DELETE in `event_tag`.
 pub async fn rebuild_keys(config: &Config) -> Result<(), Error> {
     let schema = schema(&config.schema)?;
-    let mut connection = config.administrator::<Error>().await?;
-    let begun = connection.begin_with(BEGIN).await;
-    let mut transaction = begun.map_err(|failed| error(&failed))?;
-    // A role or a database may limit statements, and this is a long one.
-    execute(&mut transaction, "SET LOCAL statement_timeout = 0", &[]).await?;
-    // A separate statement, so that the next ones see what was committed before the lock was granted.
-    execute(&mut transaction, &schema.qualify(LOCK), &[]).await?;
-    execute(&mut transaction, &schema.qualify(DELETE_STRAY), &[]).await?;
-    let insert = schema.qualify(INSERT_MISSING);
-    for (after, through) in parts(head(&mut transaction, &schema).await?) {
-        execute(&mut transaction, &insert, &[after, through]).await?;
-    }
-    let committed = transaction.commit().await;
-    committed.map_err(|failed| error(&failed))?;
+    let (mut connection, watch) = config.administrator::<Error>().await?;
+    let rebuilding = async {
+        let begun = watch.begin(&mut connection).await;
+        let mut transaction = begun.map_err(|failed| error(&failed))?;
+        // A role or a database may limit statements, and this is a long one.
+        execute(&mut transaction, "SET LOCAL statement_timeout = 0", &[]).await?;
+        // A separate statement, so that the next ones see what was committed before the lock was
+        // granted.
+        execute(&mut transaction, &schema.qualify(LOCK), &[]).await?;
+        for statement in [LOCK_STATES, DELETE_STATES] {
+            execute(&mut transaction, &schema.qualify(statement), &[]).await?;
+        }
+        execute(&mut transaction, &schema.qualify(DELETE_STRAY), &[]).await?;
+        let insert = schema.qualify(INSERT_MISSING);
+        for (after, through) in parts(head(&mut transaction, &schema).await?) {
+            execute(&mut transaction, &insert, &[after, through]).await?;
+        }
+        let committed = transaction.commit().await;
+        committed.map_err(|failed| error(&failed))
+    };
+    watch.over(rebuilding).await?;
     let _ = connection.close().await;
     Ok(())
 }

@@ -100,27 +100,36 @@ impl GoLog {
         store: &S,
         mut report: impl FnMut(GoImported),
     ) -> Result<GoImported, Error> {
-        let mut connection = Config::new(&self.url).administrator::<Error>().await?;
+        let config = Config::new(&self.url);
+        let (mut connection, watch) = config.administrator::<Error>().await?;
         let table = self.table();
-        let page = page_of(&table, self.time_column(&mut connection).await?);
-        let mut reading = connection.begin().await.map_err(|e| error(&e))?;
-        let lock = format!("LOCK TABLE {table} IN SHARE MODE");
-        // SHARE conflicts with writers, not with readers. Released when `reading` ends.
-        let locked = sqlx::query(sqlx::AssertSqlSafe(lock)).execute(&mut *reading);
-        locked.await.map_err(|e| error(&e))?;
+        let opening = async {
+            let page = page_of(&table, self.time_column(&mut connection).await?);
+            let begun = connection.begin().await;
+            let mut reading = begun.map_err(|e| error(&e))?;
+            let lock = format!("LOCK TABLE {table} IN SHARE MODE");
+            // SHARE conflicts with writers, not with readers. Released when `reading` ends.
+            let locked = sqlx::query(sqlx::AssertSqlSafe(lock)).execute(&mut *reading);
+            locked.await.map_err(|e| error(&e))?;
+            Ok::<_, Error>((page, reading))
+        };
+        let (page, mut reading) = watch.over(opening).await?;
 
         let mut last = self.last_imported(store).await?;
         let mut imported = GoImported {
             events: 0,
-            total: count_past(&mut reading, &table, last).await?,
+            total: watch.over(count_past(&mut reading, &table, last)).await?,
         };
         loop {
-            let rows = sqlx::query(sqlx::AssertSqlSafe(page.as_str()))
-                .bind(last)
-                // With 0 the first page would be empty, and the import would seem complete.
-                .bind(self.batch_events.max(1) as i64)
-                .fetch_all(&mut *reading);
-            let rows = rows.await.map_err(|e| error(&e))?;
+            let rows = async {
+                let rows = sqlx::query(sqlx::AssertSqlSafe(page.as_str()))
+                    .bind(last)
+                    // With 0 the first page would be empty, and the import would seem complete.
+                    .bind(self.batch_events.max(1) as i64)
+                    .fetch_all(&mut *reading);
+                rows.await.map_err(|e| error(&e))
+            };
+            let rows = watch.over(rows).await?;
             let events: Vec<Event> = rows.iter().map(event).collect::<Result<_, _>>()?;
             let Some(end) = rows.last() else {
                 break;
@@ -128,6 +137,7 @@ impl GoLog {
             last = end.try_get("position").map_err(|e| error(&e))?;
             imported.events += events.len() as u64;
             let tracking = Tracking::new(&self.source, last.unsigned_abs())?;
+            // Outside of the watch, because the other store has its own limits.
             store.submit(Append::new(events).tracking(tracking)).await?;
             report(imported);
         }

@@ -213,7 +213,7 @@ impl Parameters {
 
     /// Whether an open probe has several tags. The INSERT looks up one of their keys, and an event
     /// with that key may not match.
-    pub(super) fn may_be_inconclusive(&self) -> bool {
+    pub(super) fn may_stay_open(&self) -> bool {
         self.opens_several_keys
     }
 

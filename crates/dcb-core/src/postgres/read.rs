@@ -23,9 +23,10 @@ use super::answer::{Answer, Found, MAX_BYTES, limit};
 use super::error::error;
 use super::readers::Readers;
 use super::row;
-use super::selection::{Bounds, Selection, Wanted, probes};
+use super::selection::{Selection, Wanted, probes};
 use super::shared_read::read_together;
 use super::statements::Statements;
+use crate::bounds::Bounds;
 use crate::extent::Span;
 use crate::{
     Bookmark, Error, Events, Extent, Position, Query, ReadOptions, SequencedEvent, Tracking,
@@ -66,7 +67,7 @@ fn hidden_after(options: ReadOptions) -> Option<ReadOptions> {
         limit: Some(0),
         ..options
     };
-    (Bounds::new(only) != Bounds::new(options)).then_some(only)
+    (Bounds::of(only) != Bounds::of(options)).then_some(only)
 }
 
 /// Whether the range is short, judging by the head seen last. Without one the length of an open
@@ -84,7 +85,7 @@ async fn read_once(
     query: &Query,
     options: ReadOptions,
 ) -> Option<Found> {
-    let (selection, bounds) = (Selection::new(query), Bounds::new(options));
+    let (selection, bounds) = (Selection::new(query), Bounds::of(options));
     let shape = selection.shape(bounds, readers.last_head());
     let sql = statements.read(shape, options.backwards);
     let statement = bind(sql, &selection, bounds, limit(options));
@@ -96,7 +97,7 @@ async fn read_once(
             (answer.size_bytes <= MAX_BYTES).then_some(())
         })
         .await?;
-    answer.of_short_read(readers, options)
+    readers.found_by_short_read(answer, options)
 }
 
 /// Counts the events of a short range in one statement on this connection. `None` if the statement
@@ -152,7 +153,7 @@ impl PostgresStore {
         options: ReadOptions,
     ) -> Result<Events, Error> {
         let selection = Selection::new(query);
-        let bounds = Bounds::new(options);
+        let bounds = Bounds::of(options);
         if let Some(found) = self.read_coalesced(readers, query, options).await? {
             return Ok(found);
         }
@@ -190,7 +191,7 @@ impl PostgresStore {
         query: &Query,
         options: ReadOptions,
     ) -> Result<Option<Events>, Error> {
-        if !readers.are_busy() || !is_short(Bounds::new(options), readers.last_head()) {
+        if !readers.are_busy() || !is_short(Bounds::of(options), readers.last_head()) {
             return Ok(None);
         }
         let statements = Arc::clone(&self.shared.statements);
@@ -215,19 +216,21 @@ impl PostgresStore {
         found.map(|found| found.checked(options)).transpose()
     }
 
-    pub(super) async fn last_position(&self) -> Result<Option<Position>, Error> {
+    pub(super) async fn last_event(&self) -> Result<Option<Bookmark>, Error> {
         self.shared
             .readers
             .read(|readers| self.head_of(readers))
             .await
     }
 
-    pub(super) async fn head_of(&self, readers: &Readers) -> Result<Option<Position>, Error> {
+    pub(super) async fn head_of(&self, readers: &Readers) -> Result<Option<Bookmark>, Error> {
         let rows = readers
             .rows(|| sqlx::query(self.shared.statements.head.clone()))
             .await?;
-        let head = rows.first().map(row::head).transpose()?.flatten();
-        readers.observe_head(head);
+        // No row if the log is empty.
+        let head = rows.first().map(|row| row::bookmark(row, 0)).transpose()?;
+        let head = head.flatten();
+        readers.observe_head(Bookmark::position_of(head));
         Ok(head)
     }
 
@@ -306,7 +309,7 @@ impl PostgresStore {
 
     pub(super) async fn has_any(&self, query: &Query) -> Result<bool, Error> {
         if query.is_all() {
-            return Ok(self.last_position().await?.is_some());
+            return Ok(self.last_event().await?.is_some());
         }
         let (types, tags) = probes(query);
         let sql = &self.shared.statements.exists;

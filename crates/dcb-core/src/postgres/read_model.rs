@@ -7,12 +7,12 @@
 use std::future::Future;
 use std::sync::Arc;
 
-use sqlx::Connection as _;
 use sqlx::postgres::PgConnection;
 
 use super::checkpoint::Checkpoint;
 use super::config::Config;
 use super::error::error;
+use super::handler_session::{HandlerSession, Session, handler_error};
 use crate::{Bookmark, Error, EventBatch, HandlerError, ReadModel, SequencedEvent};
 
 /// Applies events to the tables of a [`PostgresReadModel`].
@@ -33,6 +33,34 @@ pub trait Handler: Send {
         events: &[SequencedEvent],
     ) -> impl Future<Output = Result<(), HandlerError>> + Send;
 
+    /// Reacts to the events that were just handled, in the same transaction: for side effects such as
+    /// messages, which must happen once even if a new version of the projection handles the same events
+    /// again. A version that is built beside the current one does not react. Default: does nothing.
+    ///
+    /// # Errors
+    /// As [`Handler::handle`].
+    fn react(
+        &mut self,
+        transaction: &mut PgConnection,
+        events: &[SequencedEvent],
+    ) -> impl Future<Output = Result<(), HandlerError>> + Send {
+        let _ = (transaction, events);
+        async { Ok(()) }
+    }
+
+    /// Shows the tables of this version to readers, in the transaction that makes it the current one:
+    /// for example, replaces a view. Default: does nothing.
+    ///
+    /// # Errors
+    /// Any error keeps the other version in its place.
+    fn make_current(
+        &mut self,
+        transaction: &mut PgConnection,
+    ) -> impl Future<Output = Result<(), HandlerError>> + Send {
+        let _ = transaction;
+        async { Ok(()) }
+    }
+
     /// Empties the tables.
     ///
     /// # Errors
@@ -50,14 +78,16 @@ pub trait Handler: Send {
 /// not use named prepared statements either. A batch costs three round trips in addition to the
 /// handler's, and one commit.
 ///
+/// A connection that falls silent is given up within some 15 s, the server ends its session, and the runner
+/// goes on over another one. A statement of the handler may take any time, and the handler may send none
+/// for 10 s; if it then still waits for one and the same thing, its connection counts as silent.
+///
 /// The handler runs in the runner's future. If that future is held and not polled, its transaction
 /// stays open, and other runners of the projection wait for it. Run it in a task.
 pub struct PostgresReadModel<H> {
     checkpoint: Checkpoint,
     handler: H,
-    /// Taken out while in use. A dropped future therefore closes it, which rolls its transaction
-    /// back.
-    connection: Option<PgConnection>,
+    session: HandlerSession,
 }
 
 impl<H: Handler> PostgresReadModel<H> {
@@ -67,10 +97,11 @@ impl<H: Handler> PostgresReadModel<H> {
     /// # Errors
     /// [`Error::Invalid`] with field `url`, `schema` or `name`.
     pub fn new(config: &Config, name: impl Into<String>, handler: H) -> Result<Self, Error> {
+        let checkpoint = Checkpoint::new(config, name.into())?;
         Ok(Self {
-            checkpoint: Checkpoint::new(config, name.into())?,
+            session: HandlerSession::new(checkpoint.target().clone()),
+            checkpoint,
             handler,
-            connection: None,
         })
     }
 
@@ -79,61 +110,79 @@ impl<H: Handler> PostgresReadModel<H> {
         &self.handler
     }
 
-    async fn connected(&mut self) -> Result<PgConnection, Error> {
-        match self.connection.take() {
-            Some(connection) => Ok(connection),
-            None => self.checkpoint.connect().await,
-        }
-    }
-
-    async fn apply_on(
+    async fn apply_in(
         &mut self,
-        connection: &mut PgConnection,
+        Session { connection, watch }: &mut Session,
         batch: &EventBatch,
         checkpoint: Option<Bookmark>,
     ) -> Result<(), Error> {
-        let mut transaction = connection.begin().await.map_err(|failed| error(&failed))?;
-        // Move the checkpoint before the handler runs. The row lock makes a second runner wait.
-        // When that runner goes on, it finds that the checkpoint has moved, and fails.
-        self.checkpoint
-            .advance(&mut transaction, checkpoint, batch.through)
-            .await?;
-        if !batch.events.is_empty() {
-            let handled = self.handler.handle(&mut transaction, &batch.events).await;
-            handled.map_err(|failed| handler_error(self.checkpoint.name(), failed))?;
-        }
-        transaction.commit().await.map_err(|failed| error(&failed))
+        let applying = async {
+            let begun = watch.begin(connection).await;
+            let mut transaction = begun.map_err(|failed| error(&failed))?;
+            // Move the checkpoint before the handler runs. The row lock makes a second runner wait.
+            // When that runner goes on, it finds that the checkpoint has moved, and fails.
+            let moved = self
+                .checkpoint
+                .advance(&mut transaction, checkpoint, batch.through);
+            moved.await?;
+            if !batch.events.is_empty() {
+                let handled = handle(&mut self.handler, &mut transaction, &batch.events, true);
+                handled
+                    .await
+                    .map_err(|failed| handler_error(self.checkpoint.name(), failed))?;
+            }
+            transaction.commit().await.map_err(|failed| error(&failed))
+        };
+        watch.over(applying).await
     }
 
-    async fn reset_on(&mut self, connection: &mut PgConnection) -> Result<(), Error> {
-        let mut transaction = connection.begin().await.map_err(|failed| error(&failed))?;
-        self.checkpoint.reset(&mut transaction).await?;
-        let emptied = self.handler.reset(&mut transaction).await;
-        emptied.map_err(|failed| handler_error(self.checkpoint.name(), failed))?;
-        transaction.commit().await.map_err(|failed| error(&failed))
+    async fn reset_in(&mut self, Session { connection, watch }: &mut Session) -> Result<(), Error> {
+        let resetting = async {
+            let begun = watch.begin(connection).await;
+            let mut transaction = begun.map_err(|failed| error(&failed))?;
+            self.checkpoint.reset(&mut transaction).await?;
+            let emptied = self.handler.reset(&mut transaction).await;
+            emptied.map_err(|failed| handler_error(self.checkpoint.name(), failed))?;
+            transaction.commit().await.map_err(|failed| error(&failed))
+        };
+        watch.over(resetting).await
     }
 }
 
-/// Translates a handler's error. A database error that may pass becomes the store's transient
-/// error, so that the runner tries again.
-fn handler_error(name: &str, failed: HandlerError) -> Error {
-    let database_error = failed.downcast_ref::<sqlx::Error>().map(error);
-    match database_error.filter(Error::is_transient) {
-        Some(error) => error,
-        None => Error::Handler {
-            name: name.to_owned(),
-            source: failed.into(),
-        },
+impl Session {
+    async fn read(&mut self, checkpoint: &Checkpoint) -> Result<Option<Bookmark>, Error> {
+        let Self { connection, watch } = self;
+        let reading = async {
+            let begun = watch.begin(connection).await;
+            let mut transaction = begun.map_err(|failed| error(&failed))?;
+            let stored = checkpoint.stored(&mut transaction).await?;
+            let ended = transaction.commit().await;
+            ended.map_err(|failed| error(&failed))?;
+            Ok(stored)
+        };
+        watch.over(reading).await
+    }
+}
+
+/// Handles events, and reacts to them if the version is the current one.
+pub(super) async fn handle(
+    handler: &mut impl Handler,
+    transaction: &mut PgConnection,
+    events: &[SequencedEvent],
+    reacts: bool,
+) -> Result<(), HandlerError> {
+    handler.handle(transaction, events).await?;
+    match reacts {
+        true => handler.react(transaction, events).await,
+        false => Ok(()),
     }
 }
 
 impl<H: Handler> ReadModel for PostgresReadModel<H> {
     async fn checkpoint(&mut self) -> Result<Option<Bookmark>, Error> {
-        let mut connection = self.connected().await?;
-        let stored = self.checkpoint.read(&mut connection).await?;
-        // Kept only after success. After an error it is dropped, and the next call connects again.
-        self.connection = Some(connection);
-        Ok(stored)
+        let mut session = self.session.take().await?;
+        let stored = session.read(&self.checkpoint).await;
+        self.session.keep(session, stored)
     }
 
     async fn apply(
@@ -141,17 +190,15 @@ impl<H: Handler> ReadModel for PostgresReadModel<H> {
         batch: Arc<EventBatch>,
         checkpoint: Option<Bookmark>,
     ) -> Result<(), Error> {
-        let mut connection = self.connected().await?;
-        self.apply_on(&mut connection, &batch, checkpoint).await?;
-        self.connection = Some(connection);
-        Ok(())
+        let mut session = self.session.take().await?;
+        let applied = self.apply_in(&mut session, &batch, checkpoint).await;
+        self.session.keep(session, applied)
     }
 
     async fn reset(&mut self) -> Result<(), Error> {
-        let mut connection = self.connected().await?;
-        self.reset_on(&mut connection).await?;
-        self.connection = Some(connection);
-        Ok(())
+        let mut session = self.session.take().await?;
+        let reset = self.reset_in(&mut session).await;
+        self.session.keep(session, reset)
     }
 }
 

@@ -10,10 +10,11 @@ use postgres_store::{Lease, Reads, deadline_after};
 use tokio::time::{Instant, timeout_at};
 use tracing::Instrument as _;
 
-use super::answer::Found;
+use super::answer::{Answer, Found};
 use super::coalesce::{Run, Waiting};
+use crate::bounds::Bounds;
 use crate::extent::Span;
-use crate::{Error, Extent, Position, Query, ReadOptions};
+use crate::{Bookmark, Error, Extent, Position, Query, ReadOptions};
 
 /// The maximum number of reads that share a statement. More gain little, and each read waits for the rows of
 /// the others.
@@ -69,6 +70,18 @@ impl Readers {
         let head = Position::number_or_zero(head);
         // Not `fetch_max`: after `clear` the head is lower than before.
         self.head.store(head, Ordering::Relaxed);
+    }
+
+    /// What a short read has found. `None` if its range turned out to be long.
+    pub(super) fn found_by_short_read(
+        &self,
+        answer: Answer,
+        options: ReadOptions,
+    ) -> Option<Found> {
+        let found = answer.found()?;
+        let head = Bookmark::position_of(found.events.head);
+        self.observe_head(head);
+        Bounds::of(options).are_short(head).then_some(found)
     }
 
     /// Waits for a connection together with other requests, of which `work` answers several on one

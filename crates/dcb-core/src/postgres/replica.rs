@@ -6,7 +6,7 @@ use postgres_store::answer;
 
 use super::PostgresStore;
 use crate::wait::wait_until;
-use crate::{Error, EventStore as _, Position};
+use crate::{Bookmark, Error, EventStore as _, Position};
 
 impl PostgresStore {
     /// As [`EventStore::wait_for`](crate::EventStore::wait_for), if there are replicas.
@@ -27,14 +27,17 @@ impl PostgresStore {
         let mut lowest = None;
         for replica in self.shared.readers.in_use() {
             if let Some(head) = answer(replica, self.head_of(replica.readers())).await {
-                let head = head?;
+                let head = Bookmark::position_of(head?);
                 replica.note_progress(Position::number_or_zero(head));
                 lowest = Some(lowest.map_or(head, |lowest: Option<Position>| lowest.min(head)));
             }
         }
         match lowest {
             Some(lowest) => Ok(lowest),
-            None => self.head_of(self.shared.readers.primary()).await,
+            None => {
+                let head = self.head_of(self.shared.readers.primary()).await;
+                head.map(Bookmark::position_of)
+            }
         }
     }
 

@@ -41,7 +41,7 @@ fn uuid(bytes: &[u8]) -> Result<Uuid, Error> {
 }
 
 /// The position of the head, from the first column; `None` if the log is empty.
-pub(super) fn head(row: &PgRow) -> Result<Option<Position>, Error> {
+fn head(row: &PgRow) -> Result<Option<Position>, Error> {
     optional(row, 0)?
         .map(int8)
         .transpose()

@@ -3,8 +3,8 @@
 use postgres_store::{Column, Element};
 
 use super::text_form::write_array;
-use crate::extent::Span;
-use crate::{Bookmark, EventType, Position, Query, ReadOptions};
+use crate::bounds::Bounds;
+use crate::{EventType, Position, Query};
 
 /// The way to answer a query. Each shape has its own statement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -190,13 +190,6 @@ pub(super) fn for_each_probe<'q>(
     }
 }
 
-/// The positions that a read covers, both ends exclusive.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Bounds {
-    pub(super) above: i64,
-    pub(super) below: i64,
-}
-
 /// The most positions in a range that is scanned by position. Scanning this many events costs about
 /// as much as finding twenty of them by an index.
 pub(super) const SHORT_RANGE: i64 = 256;
@@ -207,38 +200,5 @@ impl Bounds {
         // MAX - 1, because 1 is added below.
         let head = i64::try_from(Position::number_or_zero(head)).unwrap_or(i64::MAX - 1);
         (head + 1).min(self.below) - self.above <= SHORT_RANGE
-    }
-
-    pub(super) const ALL: Self = Self {
-        above: 0,
-        below: i64::MAX,
-    };
-
-    pub(super) fn within(span: Span) -> Self {
-        let number = |number: u64| i64::try_from(number).unwrap_or(i64::MAX);
-        Self {
-            above: number(span.first - 1),
-            below: number(span.last.saturating_add(1)),
-        }
-    }
-
-    pub(super) fn new(options: ReadOptions) -> Self {
-        let number = |position: Position| i64::try_from(position.get()).unwrap_or(i64::MAX);
-        // `after` is exclusive like the bounds; `from` is inclusive, hence the + 1 and - 1.
-        let after = Bookmark::position_of(options.after).map(number);
-        let from = options.from.map(number);
-        if options.backwards {
-            let from = from.map_or(i64::MAX, |from| from.saturating_add(1));
-            Self {
-                below: after.unwrap_or(i64::MAX).min(from),
-                ..Self::ALL
-            }
-        } else {
-            let from = from.map_or(0, |from| from - 1);
-            Self {
-                above: after.unwrap_or(0).max(from),
-                ..Self::ALL
-            }
-        }
     }
 }

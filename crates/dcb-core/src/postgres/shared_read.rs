@@ -16,9 +16,10 @@ use sqlx::postgres::PgRow;
 use super::answer::{Answer, Found, MAX_BYTES, limit};
 use super::readers::Readers;
 use super::row;
-use super::selection::{Bounds, Selection, Shape, Wanted, for_each_probe};
+use super::selection::{Selection, Shape, Wanted, for_each_probe};
 use super::statements::Statements;
 use super::text_form::write_array;
+use crate::bounds::Bounds;
 use crate::{Query, ReadOptions};
 
 type Read = Arc<(Query, ReadOptions)>;
@@ -39,7 +40,7 @@ pub(super) async fn read_together(
     let answers = answers.await.unwrap_or_default();
     let answers = answers.into_iter().zip(reads);
     answers
-        .map(|(answer, read)| answer.of_short_read(readers, read.1))
+        .map(|(answer, read)| readers.found_by_short_read(answer, read.1))
         .collect()
 }
 
@@ -67,7 +68,7 @@ fn bind(sql: SqlStr, reads: &[Read]) -> (Bound<'static>, Vec<Option<&Query>>) {
         let selection = Selection::new(query);
         // A row of parameters has no place for several tags or alternatives.
         let is_exact = selection.general != Shape::Probes;
-        let bounds = Bounds::new(*options);
+        let bounds = Bounds::of(*options);
         above.push_int8(bounds.above);
         below.push_int8(bounds.below);
         // The limit counts wanted events, and the server does not know them if there is a filter.

@@ -7,24 +7,25 @@ use std::time::{Duration, Instant};
 
 use group_commit::Queue;
 use postgres_store::{
-    HEALTH_LIMIT, Listener, Progress, Routed, Schema, Server, WriterConnection, close, in_task,
-    to_its_end,
+    Channel, HEALTH_LIMIT, Listener, Progress, Routed, Schema, Server, WriterConnection, close,
+    in_task, to_its_end,
 };
 use sqlx::{AssertSqlSafe, SqlSafeStr as _};
 use tracing::{Instrument as _, debug_span, instrument};
 
 use super::config::Config;
 use super::counters::Counters;
+use super::design::schema;
 use super::readers::Readers;
-use super::schema::{ensure, schema};
+use super::schema::ensure;
 use super::statements::Statements;
 use super::writer::Writer;
 use crate::extent::Span;
 use crate::wait::wait_for;
 use crate::{
-    Append, Appended, Error, EventStore, EventStream, Events, Extent, Fault, Health, Lanes,
-    Metrics, Notifications, Notifier, Position, ProjectionLimit, Query, ReadOptions,
-    RecordedCommand, Stats, Tracking,
+    Append, Appended, Bookmark, Error, EventStore, EventStream, Events, Extent, Fault, Health,
+    KeptStates, Lanes, Metrics, Notifications, Notifier, Position, ProjectionLimit, Query,
+    ReadOptions, RecordedCommand, Stats, Tracking,
 };
 
 /// A log in PostgreSQL. Cheap to clone; clones share connections and the queue.
@@ -41,33 +42,12 @@ pub(super) struct Shared {
     pub(super) counters: Arc<Counters>,
     /// Wakes subscriptions after appends of this process, and after those that the listener hears of.
     pub(super) appends: Notifier,
-    pub(super) listener: Listener,
+    pub(super) listener: Channel,
     projections: ProjectionLimit,
     lanes: Lanes,
 }
 
 impl Shared {
-    async fn health(&self) -> Result<Health, Error> {
-        let server = self.queue.committer().session.health::<Error>().await?;
-        Ok(Health {
-            listener: self.listener_report(),
-            ..Health::new(
-                "PostgreSQL",
-                server.version,
-                server.durability,
-                server.is_durable,
-            )
-        })
-    }
-
-    fn listener_report(&self) -> Option<crate::Listener> {
-        let (lost_since, replacements) = self.listener.report()?;
-        Some(crate::Listener {
-            lost_since,
-            replacements,
-        })
-    }
-
     async fn close(&self) {
         // Close the queue before the connections, because its appends need the writer's.
         self.queue.close().await;
@@ -106,8 +86,14 @@ impl PostgresStore {
             primary: statements.progress.clone(),
             replica: statements.progress.clone(),
         };
-        let readers =
-            Routed::connect(&config, servers, progress, metrics.reads(), Readers::new).await;
+        let readers = Routed::connect(
+            &config,
+            servers,
+            progress,
+            metrics.store().reads(),
+            Readers::new,
+        )
+        .await;
         let server = readers.server().clone();
         let connection = WriterConnection::new(server.writer(config.write_timeout));
         let writer = Writer::new(connection, Arc::clone(&statements), Arc::clone(&counters));
@@ -135,8 +121,8 @@ impl PostgresStore {
         })
     }
 
-    /// Empties the log: events, tags, tracked positions and commands. The next event gets position
-    /// 1.
+    /// Empties the log: events, tags, tracked positions, commands and the states of decisions. The next event
+    /// gets position 1.
     ///
     /// The call waits for running appends and reads of all processes, and later ones wait for the
     /// call. A forward read with an `after` from before the call fails with
@@ -176,12 +162,13 @@ impl PostgresStore {
 /// Listens for appends of other processes. The server sends one NOTIFY per batch of appends, on a channel
 /// with the name of the log's schema. It does so only while a session holds the listeners' lock, so a
 /// log without listeners saves the cost. Tested by `announced.rs` and `dying.rs`.
-fn listener(server: &Server, schema: &Schema, appends: Notifier) -> Listener {
+fn listener(server: &Server, schema: &Schema, appends: Notifier) -> Channel {
     let lock = schema
         .qualify("SELECT pg_advisory_lock_shared(1145262644, 'dcb.event'::regclass::oid::int)");
     // Safe to assert: only the schema's name is inserted.
     let lock = AssertSqlSafe(lock).into_sql_str();
-    Listener::new(server, schema.name(), Some(lock), move || appends.notify())
+    Listener::new(server, schema.name(), Some(lock))
+        .channel(schema.name(), move || appends.notify())
 }
 
 impl EventStore for PostgresStore {
@@ -206,8 +193,8 @@ impl EventStore for PostgresStore {
     }
 
     #[instrument(level = "debug", name = "dcb.head", skip_all)]
-    async fn head(&self) -> Result<Option<Position>, Error> {
-        self.last_position().await
+    async fn head(&self) -> Result<Option<Bookmark>, Error> {
+        self.last_event().await
     }
 
     #[instrument(level = "debug", name = "dcb.count", skip_all)]
@@ -264,6 +251,10 @@ impl EventStore for PostgresStore {
         Some(&self.shared.lanes)
     }
 
+    fn kept_states(&self) -> Option<KeptStates> {
+        Some(KeptStates::new(self.clone()))
+    }
+
     fn notifications(&self) -> Notifications {
         self.shared.listener.start();
         self.shared.appends.notifications()
@@ -275,10 +266,11 @@ impl EventStore for PostgresStore {
 
     async fn health(&self) -> Result<Health, Error> {
         let store = self.clone();
-        let checks = in_task(async move {
-            store.last_position().await?;
-            store.require_keys_at_ends().await?;
-            to_its_end(async move { store.shared.health().await }).await
+        let checks = to_its_end(async move {
+            let session = &store.shared.queue.committer().session;
+            let mut health = session.health(store.require_keys_at_ends()).await?;
+            health.listener = store.shared.listener.report();
+            Ok(health)
         });
         self.shared.readers.within(HEALTH_LIMIT, pin!(checks)).await
     }
@@ -301,7 +293,7 @@ impl EventStore for PostgresStore {
             queued_appends: queue.queued as u64,
             running_projections: self.shared.projections.running() as u64,
             read_connections: self.shared.readers.size(),
-            listener: self.shared.listener_report(),
+            listener: self.shared.listener.report(),
             ..Stats::default()
         })
     }

@@ -14,9 +14,7 @@ use std::sync::atomic::Ordering;
 
 use futures_util::future::join;
 use group_commit::{Commit, CommitError};
-use postgres_store::{
-    Column, Element, Failure, WriterConnection, Writes, Writing, deadline_after, failure,
-};
+use postgres_store::{Failure, WriterConnection, Writes, Writing, deadline_after, failure};
 use sqlx::Row as _;
 use sqlx::postgres::PgRow;
 use store_meter::QueueMeter;
@@ -26,7 +24,7 @@ use uuid::Uuid;
 use super::counters::Counters;
 use super::error::{error, is_position_taken};
 use super::parameters::Parameters;
-use super::plan::{Plan, Reason, Refusals, refusal};
+use super::plan::{Plan, RefusalReason, Refusals, refusal};
 use super::recent_tags::RecentTags;
 use super::request::{Request, Verdict};
 use super::statements::Statements;
@@ -37,10 +35,10 @@ pub(super) struct Writer {
     statements: Arc<Statements>,
     counters: Arc<Counters>,
     /// Shared by `commit`, `clear`, `health` and `close`.
-    pub(super) session: Writing<Session>,
+    pub(super) session: Writing<WriterSession>,
 }
 
-pub(super) struct Session {
+pub(super) struct WriterSession {
     connection: WriterConnection,
     parameters: Parameters,
     recent: RecentTags,
@@ -55,7 +53,7 @@ impl Writer {
         Self {
             statements,
             counters,
-            session: Writing::new(Session {
+            session: Writing::new(WriterSession {
                 connection,
                 parameters: Parameters::default(),
                 recent: RecentTags::default(),
@@ -65,7 +63,7 @@ impl Writer {
 
     /// Empties the log, between two batches.
     pub(super) async fn clear(&self) -> Result<(), Error> {
-        let Session {
+        let WriterSession {
             connection, recent, ..
         } = &mut *self.session.lock().await;
         // First, because the call may be dropped at any await below.
@@ -103,7 +101,7 @@ impl Writer {
     /// notes its tags.
     async fn send(
         &self,
-        session: &mut Session,
+        session: &mut WriterSession,
         plan: &Plan,
         requests: &[Arc<Request>],
     ) -> Result<Vec<Verdict>, sqlx::Error> {
@@ -128,7 +126,7 @@ impl Writer {
         if is_as_expected {
             // Neither another session nor a conflict stopped the INSERT: an event has the key that
             // it looked up, but does not match.
-            session.recent.mark_inconclusive();
+            session.recent.note_left_open();
         } else if expected_head.is_some() {
             session.recent.mark_contended();
         }
@@ -140,12 +138,12 @@ impl Writer {
     /// condition of the batch.
     async fn insert(
         &self,
-        session: &mut Session,
+        session: &mut WriterSession,
         requests: &[Arc<Request>],
         head: u64,
         verdicts: &[Verdict],
     ) -> Result<bool, sqlx::Error> {
-        let Session {
+        let WriterSession {
             connection,
             parameters,
             recent,
@@ -165,7 +163,7 @@ impl Writer {
     /// Commits a batch over a connection that is open.
     async fn commit_connected(
         &self,
-        session: &mut Session,
+        session: &mut WriterSession,
         batch: &[Arc<Request>],
     ) -> Result<Vec<Verdict>, CommitError<Error>> {
         let plan = Plan::new(batch);
@@ -178,25 +176,15 @@ impl Writer {
             Err(failed) => {
                 // The log may or may not have the batch, so its tags are unknown.
                 session.recent.forget();
-                match failure(&failed) {
-                    Failure::Data => Err(CommitError::Refused(error(&failed))),
-                    Failure::NotSent
-                    | Failure::Deadlock
-                    | Failure::ReadOnly
-                    | Failure::Session
-                    | Failure::Refused => Err(CommitError::Failed(error(&failed))),
-                    // The server gave up in time for the first caller whose time ends.
-                    Failure::Cancelled => Err(CommitError::Late),
-                    Failure::Lost => {
-                        self.counters
-                            .lost_connections
-                            .fetch_add(1, Ordering::Relaxed);
-                        self.counters.metrics.lost_writer();
-                        session.connection.mark_lost();
-                        let resolved = self.resolve(&mut session.connection, batch).await;
-                        resolved.map_err(|failed| CommitError::Unknown(error(&failed)))
-                    }
+                if let Some(of_batch) = failure(&failed).of_batch(error(&failed)) {
+                    return Err(of_batch);
                 }
+                self.counters
+                    .lost_connections
+                    .fetch_add(1, Ordering::Relaxed);
+                self.counters.metrics.store().lost_writer();
+                let resolved = self.resolve(&mut session.connection, batch).await;
+                resolved.map_err(|failed| CommitError::Unknown(error(&failed)))
             }
         }
     }
@@ -207,55 +195,37 @@ impl Writer {
         connection: &mut WriterConnection,
         batch: &[Arc<Request>],
     ) -> Result<Vec<Verdict>, sqlx::Error> {
-        // `reconnect` ends the old session first. Otherwise that session could still commit after
-        // the lookup, and a resubmitted request would be appended twice.
-        connection.reconnect().await?;
-        let stored = self.positions(connection, batch).await?;
+        let by_id = self.statements.positions_by_id.clone();
+        let ids = batch.iter().flat_map(|request| request.ids.iter());
+        let position = |row: &PgRow| {
+            let malformed = || sqlx::Error::Decode("a stored position".into());
+            let position: i64 = row.try_get(1)?;
+            Position::new(position.unsigned_abs()).ok_or_else(malformed)
+        };
+        let stored = connection.stored_after_loss(by_id, ids, position).await?;
         let verdict = |request: &Arc<Request>| found(request, &stored);
         let verdicts: Vec<Verdict> = batch.iter().map(verdict).collect();
         let is_repeated = |verdict| matches!(verdict, &Verdict::Again);
         connection.tell_outcome(verdicts.iter().map(is_repeated));
         Ok(verdicts)
     }
-
-    async fn positions(
-        &self,
-        connection: &mut WriterConnection,
-        batch: &[Arc<Request>],
-    ) -> Result<HashMap<Uuid, Position>, sqlx::Error> {
-        let mut ids = Column::new(Element::Uuid);
-        for id in batch.iter().flat_map(|request| request.ids.iter()) {
-            ids.push(id.as_bytes());
-        }
-        let statement = sqlx::query(self.statements.positions_by_id.clone()).bind(&ids);
-        let rows = connection.ask(statement).await?;
-        let mut stored = HashMap::with_capacity(rows.len());
-        for row in &rows {
-            let malformed = || sqlx::Error::Decode("a stored id or position".into());
-            let id = Uuid::parse_str(row.try_get(0)?).map_err(|_| malformed())?;
-            let position: i64 = row.try_get(1)?;
-            let position = Position::new(position.unsigned_abs()).ok_or_else(malformed)?;
-            stored.insert(id, position);
-        }
-        Ok(stored)
-    }
 }
 
-impl Writes for Session {
+impl Writes for WriterSession {
     fn connection(&mut self) -> &mut WriterConnection {
         &mut self.connection
     }
 }
 
-impl Session {
+impl WriterSession {
     /// The position behind which an INSERT of the batch is likely to succeed. `None` if the batch
-    /// needs `dcb.append`, or if recent batches met other writers or inconclusive lookups.
+    /// needs `dcb.append`, or if recent batches met other writers, or lookups that left a probe open.
     fn expected_head(&self) -> Option<u64> {
         let last = self.recent.likely_head()?;
         let is_possible = self.parameters.fits_insert()
             // Behind a pooler an append has to return its server process, and an INSERT doesn't.
             && !self.connection.is_pooled();
-        let is_likely = !self.parameters.may_be_inconclusive() || self.recent.likely_conclusive();
+        let is_likely = !self.parameters.may_stay_open() || self.recent.likely_settles();
         (is_possible && is_likely).then_some(last.position)
     }
 }
@@ -303,7 +273,7 @@ pub(super) fn decode(
     let refusals = refused.iter().zip(reasons).zip(positions);
     let refusals = refusals.map(|((number, code), position)| {
         let index = number.unsigned_abs() as usize - 1;
-        let reason = Reason {
+        let reason = RefusalReason {
             code,
             position: position.unwrap_or_default().unsigned_abs(),
             // From 4 on, a code is 3 plus the number of the probe that found the conflict.
@@ -328,7 +298,7 @@ impl Commit for Writer {
     }
 
     fn meter(&self) -> Option<&QueueMeter> {
-        Some(self.counters.metrics.queue())
+        Some(self.counters.metrics.store().queue())
     }
 
     async fn commit(&self, batch: &mut [Arc<Request>]) -> Result<Vec<Verdict>, CommitError<Error>> {

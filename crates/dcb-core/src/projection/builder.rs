@@ -1,5 +1,6 @@
 use std::collections::HashSet;
 use std::fmt::Display;
+use std::sync::Arc;
 
 use serde::de::DeserializeOwned;
 
@@ -140,7 +141,7 @@ impl<S: Clone + Send + Sync + 'static> ProjectorBuilder<S> {
         self.query = self.query.event_type(event_type);
         self.handlers.push(Handler {
             event_type: event_type.to_owned(),
-            apply: Box::new(handler),
+            apply: Arc::new(handler),
         });
         self
     }
@@ -160,7 +161,7 @@ impl<S: Clone + Send + Sync + 'static> ProjectorBuilder<S> {
                 None => Ok(()),
             }
         };
-        let projector = Projector::fallible(self.query.build()?, self.initial, Box::new(apply));
+        let projector = Projector::fallible(self.query.build()?, self.initial, Arc::new(apply));
         Ok(match self.last_only {
             true => projector.last_only(),
             false => projector,

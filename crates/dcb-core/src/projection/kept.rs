@@ -1,8 +1,10 @@
-use std::any::{Any, TypeId};
+use std::any::{Any, TypeId, type_name};
 use std::fmt;
 use std::sync::Arc;
 
 use serde::Serialize;
+
+use super::StateOptions;
 
 /// A folded state that a store keeps of a boundary, instead of the events.
 ///
@@ -47,9 +49,13 @@ impl fmt::Debug for KeptState {
 /// The name of a kept state: one boundary can have several.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct KeptAs {
-    name: String,
-    version: u32,
+    pub(crate) name: String,
+    pub(crate) version: u32,
     state: TypeId,
+    /// The name of the type.
+    pub(crate) type_name: &'static str,
+    /// How the database keeps it too. `None`: only the memory does.
+    pub(crate) stored: Option<StateOptions>,
 }
 
 impl KeptAs {
@@ -58,6 +64,8 @@ impl KeptAs {
             name,
             version,
             state: TypeId::of::<S>(),
+            type_name: type_name::<S>(),
+            stored: None,
         }
     }
 

@@ -6,6 +6,7 @@ mod last_events;
 mod limit;
 mod projector;
 mod reads;
+mod stored;
 mod stream;
 
 pub use builder::ProjectorBuilder;
@@ -15,6 +16,8 @@ pub(crate) use last_events::LastEvents;
 pub use limit::{ProjectionLimit, ProjectionPermit};
 pub use projector::Projector;
 pub use reads::Reads;
+pub(crate) use stored::Folding;
+pub use stored::{StateOptions, StoredFold};
 pub use stream::ProjectionStream;
 pub(crate) use stream::events;
 
@@ -63,12 +66,29 @@ pub trait Projection: Send + Sync {
         None
     }
 
+    /// The fold of the state that the store also keeps in its database, so that a process that starts reads
+    /// only what is new. `None`, the default, keeps none there. Use it with [`Projection::keep`] and
+    /// [`Reads::stored`]; [`Projector::keep_stored`] does all.
+    fn stored(&self) -> Option<StoredFold> {
+        None
+    }
+
     /// Applies `event` to `state` if it matches; ignores it otherwise. Events come in the order of
     /// the log.
     ///
     /// # Errors
     /// Any error; it ends the projection.
     fn apply(&self, state: &mut Self::State, event: &SequencedEvent) -> Result<(), Error>;
+
+    /// Applies an event that [`Projection::reads`] has returned, not merged with the reads of another
+    /// projection. The default calls [`Projection::apply`]; a projection for which each such event matches
+    /// need not compare it.
+    ///
+    /// # Errors
+    /// As [`Projection::apply`].
+    fn apply_read(&self, state: &mut Self::State, event: &SequencedEvent) -> Result<(), Error> {
+        self.apply(state, event)
+    }
 }
 
 impl<P: Projection> Projection for Vec<P> {

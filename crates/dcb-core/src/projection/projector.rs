@@ -1,6 +1,10 @@
-use serde::Serialize;
+use std::sync::Arc;
 
-use super::{KeptState, Projection, ProjectorBuilder, Reads};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use super::{KeptState, Projection, ProjectorBuilder, Reads, StateOptions, StoredFold};
+use crate::text::{check, invalid};
 use crate::{Error, Query, SequencedEvent};
 
 /// The events that a state depends on, an initial state and the functions that apply an event to the
@@ -39,9 +43,17 @@ struct Keep<S> {
     keep: fn(&S) -> Option<KeptState>,
     kept: fn(&KeptState) -> Option<S>,
     reads: fn(Reads, &str, u32) -> Reads,
+    stored: Option<Stored<S>>,
 }
 
-pub(super) type Apply<S> = Box<dyn Fn(&mut S, &SequencedEvent) -> Result<(), Error> + Send + Sync>;
+/// How the database keeps the state too.
+struct Stored<S> {
+    options: StateOptions,
+    fold: fn(Projector<S>) -> StoredFold,
+}
+
+// Shared with the task that stores the state.
+pub(super) type Apply<S> = Arc<dyn Fn(&mut S, &SequencedEvent) -> Result<(), Error> + Send + Sync>;
 
 impl<S> Projector<S> {
     /// Builds a projector that folds into `initial`, from one handler for each event type.
@@ -97,7 +109,7 @@ impl<S: Clone + Send + Sync> Projector<S> {
             apply(state, event);
             Ok(())
         };
-        Self::fallible(query, initial, Box::new(apply))
+        Self::fallible(query, initial, Arc::new(apply))
     }
 }
 
@@ -141,8 +153,54 @@ impl<S: Clone + Serialize + Send + Sync + 'static> Projector<S> {
             keep: |state| KeptState::new(state.clone()),
             kept: KeptState::state,
             reads: |reads, name, version| reads.kept_as::<S>(name, version),
+            stored: None,
         });
         self
+    }
+}
+
+impl<S: Clone + Serialize + DeserializeOwned + Send + Sync + 'static> Projector<S> {
+    /// Lets a store keep the state in its database too, so that the first decision of a process that starts
+    /// reads only what is new. Otherwise as [`Projector::keep`]. PostgreSQL and SQLite files keep such
+    /// states; other stores keep them in memory only. See [`cost`](crate::cost).
+    ///
+    /// After every [`StateOptions::every`] events, a task folds what is new from the log, and stores the
+    /// state in a separate transaction. No decision waits for it. The state is stored as JSON, which must
+    /// tell all of it: a field that serde skips is lost.
+    ///
+    /// A stored state is used only if the name, the version, the type of the state, the query and the
+    /// versions of the [`Upcasts`](crate::Upcasts) are the same, and if the log still has the event up to
+    /// which it was folded. It is deleted by `clear` and `rebuild_keys`. A state of a lower version
+    /// is deleted once one of this version is stored.
+    ///
+    /// The name has 1 to 255 characters; decisions check it.
+    ///
+    /// ```
+    /// # #[tokio::main]
+    /// # async fn main() -> Result<(), dcb_core::Error> {
+    /// # use dcb_core::{DecisionModel, Error, Event, MemoryStore, Projector, Query, StateOptions};
+    /// # let store = MemoryStore::new();
+    /// let account = Query::builder().tag("account:7").build()?;
+    /// let balance = Projector::new(account, 0_i64, |balance, event| {
+    ///     *balance += event.json::<i64>().unwrap_or(0);
+    /// });
+    /// let balance = balance.keep_stored("balance", 1, StateOptions::new().every(500));
+    /// let deposited = Event::builder("Deposited").tag("account:7").json(&50).build()?;
+    /// DecisionModel::new(balance)
+    ///     .decide(&store, |_| Ok::<_, Error>(deposited.clone()))
+    ///     .await?;
+    /// # Ok(()) }
+    /// ```
+    #[must_use]
+    pub fn keep_stored(self, name: impl Into<String>, version: u32, options: StateOptions) -> Self {
+        let mut stored = self.keep(name, version);
+        if let Some(keep) = &mut stored.keep {
+            keep.stored = Some(Stored {
+                options,
+                fold: StoredFold::new,
+            });
+        }
+        stored
     }
 }
 
@@ -169,10 +227,35 @@ impl<S: Clone + Send + Sync> Projection for Projector<S> {
             true => Reads::last(query),
             false => Reads::every(query),
         };
-        match &self.keep {
-            Some(keep) => (keep.reads)(reads, &keep.name, keep.version),
+        let Some(keep) = &self.keep else {
+            return reads;
+        };
+        let reads = (keep.reads)(reads, &keep.name, keep.version);
+        match &keep.stored {
+            Some(stored) => reads.stored(stored.options),
             None => reads,
         }
+    }
+
+    fn check(&self) -> Result<(), Error> {
+        const MAX_CHARS: usize = 255;
+        match &self.keep {
+            Some(keep) if keep.stored.is_some() => {
+                check(&keep.name, MAX_CHARS).map_err(invalid("name"))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn stored(&self) -> Option<StoredFold> {
+        let stored = self.keep.as_ref()?.stored.as_ref()?;
+        Some((stored.fold)(Self {
+            query: self.query.clone(),
+            initial: self.initial.clone(),
+            apply: Arc::clone(&self.apply),
+            last_only: self.last_only,
+            keep: None,
+        }))
     }
 
     fn keep(&self, state: &S) -> Option<KeptState> {
@@ -189,11 +272,15 @@ impl<S: Clone + Send + Sync> Projection for Projector<S> {
 
     fn apply(&self, state: &mut S, event: &SequencedEvent) -> Result<(), Error> {
         // Projections that share a snapshot also get the events of each other's queries.
-        if !self.query.matches(event) {
-            return Ok(());
+        match self.query.matches(event) {
+            true => self.apply_read(state, event),
+            false => Ok(()),
         }
+    }
+
+    fn apply_read(&self, state: &mut S, event: &SequencedEvent) -> Result<(), Error> {
         if self.last_only {
-            // Among them may be earlier events of this query.
+            // There may be earlier events of this query.
             *state = self.initial.clone();
         }
         (self.apply)(state, event)

@@ -1,4 +1,4 @@
-use super::KeptAs;
+use super::{KeptAs, StateOptions};
 use crate::{Bookmark, Query, ReadOptions};
 
 /// The reads that return the events of a projection, all from one snapshot of the log.
@@ -54,6 +54,16 @@ impl Reads {
     #[must_use]
     pub fn kept_as<S: 'static>(mut self, name: impl Into<String>, version: u32) -> Self {
         self.kept = Some(KeptAs::new::<S>(name.into(), version));
+        self
+    }
+
+    /// The store keeps the state of [`Reads::kept_as`] in its database too, if it has one. Without
+    /// [`Reads::kept_as`], nothing changes. See [`Projection::stored`](crate::Projection::stored).
+    #[must_use]
+    pub fn stored(mut self, options: StateOptions) -> Self {
+        if let Some(kept) = &mut self.kept {
+            kept.stored = Some(options);
+        }
         self
     }
 

@@ -54,7 +54,7 @@ impl<'p, P: Projection> ProjectionStream<'p, P> {
         let applied = match self.events.next().await? {
             Ok(event) => self
                 .projection
-                .apply(&mut self.state, &event)
+                .apply_read(&mut self.state, &event)
                 .map(|()| event),
             Err(error) => Err(error),
         };
@@ -80,7 +80,7 @@ impl<'p, P: Projection> ProjectionStream<'p, P> {
             return Err(error);
         }
         while let Some(event) = self.events.next().await {
-            self.projection.apply(&mut self.state, &event?)?;
+            self.projection.apply_read(&mut self.state, &event?)?;
         }
         let condition = AppendCondition::fail_if(self.boundary).after(self.events.head());
         Ok(Projected {

@@ -11,10 +11,12 @@ use std::convert::Infallible;
 use std::sync::Arc;
 
 use futures_util::future::try_join;
+use group_commit::Backoff;
+use tracing::Instrument as _;
 
 pub use read_model::{HandlerError, ReadModel};
 
-use crate::subscription::Backoff;
+use crate::trace::span_of;
 use crate::{
     Bookmark, Error, EventBatch, EventStore, Fault, Position, Progress, Query, ReadOptions,
     SubscribeOptions, Subscription,
@@ -106,7 +108,7 @@ where
     /// Keeps the state as it is, and goes on from the event that the log has at `position` now, after
     /// [`Error::PastReplaced`] or [`Error::AfterBeyondHead`]. For a state that can't be rebuilt, such
     /// as mail that was sent. The state keeps what lost events have changed, and never sees events of
-    /// the log up to `position`. See the README.
+    /// the log up to `position`. See [`guide::operating`](crate::guide::operating).
     ///
     /// # Errors
     /// [`Error::AfterBeyondHead`] if the log has no such position; [`Error::CheckpointMoved`] if
@@ -210,7 +212,13 @@ where
         stored: Option<Bookmark>,
     ) -> Result<(), Error> {
         let mut backoff = Backoff::default();
-        while let Err(error) = self.model.apply(Arc::clone(batch), stored).await {
+        let span = || span_of("apply", &batch.events);
+        while let Err(error) = self
+            .model
+            .apply(Arc::clone(batch), stored)
+            .instrument(span())
+            .await
+        {
             self.pause_if_transient(error, &mut backoff).await?;
         }
         self.progress.set_apply_outage(None);
@@ -237,7 +245,7 @@ where
             return Err(error);
         }
         self.progress.set_apply_outage(Some(error));
-        self.store.metrics().follower_retries();
+        self.store.metrics().store().followers().retries();
         backoff.pause().await;
         Ok(())
     }

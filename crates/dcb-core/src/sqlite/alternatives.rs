@@ -1,8 +1,8 @@
 //! Splits a query into searches of the tag index. Pure: no I/O.
 
 use super::keys::{EVERY_EVENT, tag_bits, type_bits};
-use crate::extent::Span;
-use crate::{EventType, Query, ReadOptions, Tag};
+use crate::bounds::Bounds;
+use crate::{EventType, Query, Tag};
 
 /// Events of one type (`None` for any) that carry all of the tags. A query is a list of
 /// alternatives. [`Query::all`] has none, so callers handle it separately.
@@ -57,48 +57,7 @@ impl<'q> Conjunction<'q> {
     }
 }
 
-/// The range of positions that a read covers, both ends exclusive, and its direction.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Bounds {
-    pub(super) above: i64,
-    pub(super) below: i64,
-    pub(super) backwards: bool,
-}
-
 impl Bounds {
-    pub(super) fn of(options: ReadOptions) -> Self {
-        // Saturating is safe, because no log reaches such positions.
-        let number = |position: crate::Position| i64::try_from(position.get()).unwrap_or(i64::MAX);
-        let after = crate::Bookmark::position_of(options.after).map(number);
-        let from = options.from.map(number);
-        let mut bounds = Self::forwards_after(0);
-        bounds.backwards = options.backwards;
-        if options.backwards {
-            let from = from.map_or(i64::MAX, |from| from.saturating_add(1));
-            bounds.below = after.unwrap_or(i64::MAX).min(from);
-        } else {
-            bounds.above = after.unwrap_or(0).max(from.map_or(0, |from| from - 1));
-        }
-        bounds
-    }
-
-    pub(super) fn within(span: Span) -> Self {
-        let number = |number: u64| i64::try_from(number).unwrap_or(i64::MAX);
-        Self {
-            below: number(span.last.saturating_add(1)),
-            ..Self::forwards_after(number(span.first - 1))
-        }
-    }
-
-    /// All positions after `above`.
-    pub(super) const fn forwards_after(above: i64) -> Self {
-        Self {
-            above,
-            below: i64::MAX,
-            backwards: false,
-        }
-    }
-
     /// Whether the range contains no position.
     pub(super) fn is_empty(self) -> bool {
         // Saturating, because both ends may be i64::MAX.
@@ -112,20 +71,5 @@ impl Bounds {
         } else {
             position - 1
         })
-    }
-
-    /// The rest of the read after `position`.
-    pub(super) fn past(self, position: i64) -> Self {
-        if self.backwards {
-            Self {
-                below: position,
-                ..self
-            }
-        } else {
-            Self {
-                above: position,
-                ..self
-            }
-        }
     }
 }

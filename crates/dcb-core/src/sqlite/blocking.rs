@@ -12,7 +12,7 @@ use group_commit::BlockingQueue;
 use store_meter::Holder;
 use tracing::instrument;
 
-use super::committer::{Committer, submit_error};
+use super::committer::Committer;
 use super::config::Config;
 use super::error::error;
 use super::log::Log;
@@ -87,7 +87,8 @@ impl BlockingSqliteStore {
     /// [`Error::PastReplaced`], [`Error::AfterBeyondHead`], [`Error::AlreadyTracked`],
     /// [`Error::Conflict`].
     ///
-    /// [`Fault::TimedOut`](crate::Fault) if the write lock or the queue takes too long;
+    /// [`Fault::Locked`](crate::Fault) if another connection holds the write lock for too long,
+    /// [`Fault::TimedOut`](crate::Fault) if the queue takes too long;
     /// [`Error::OutcomeUnknown`] if the commit may have happened; [`Fault::DiskFull`](crate::Fault);
     /// [`Fault::FileMoved`](crate::Fault); [`Fault::ReadOnlyFile`](crate::Fault) if the store was
     /// opened only for reads; [`Fault::Unreachable`](crate::Fault), [`Fault::Closed`](crate::Fault) or
@@ -99,10 +100,10 @@ impl BlockingSqliteStore {
         let request = Request::new(append, config.write_timeout);
         let deadline = request.deadline;
         let ticket = Arc::clone(&request.ticket);
-        let _waiting = self.log.counters.metrics.append_begins();
+        let _waiting = self.log.counters.metrics.store().begins();
         let ended = match self.queue.submit_until(request, deadline) {
             Ok(verdict) => verdict,
-            Err(failed) => Err(submit_error(failed, &ticket, config)),
+            Err(failed) => Err(self.log.without_verdict(failed, &ticket)),
         };
         self.log.counters.metrics.append_ended(&ended);
         ended
@@ -168,13 +169,13 @@ impl BlockingSqliteStore {
         })
     }
 
-    /// The last position of the log, `None` while it is empty.
+    /// The last event of the log: its position and its id. `None` while the log is empty.
     ///
     /// # Errors
     /// [`Error::Fault`] from SQLite.
     #[instrument(level = "debug", name = "dcb.head", skip_all)]
-    pub fn head(&self) -> Result<Option<Position>, Error> {
-        self.read(read::head).map(read::position)
+    pub fn head(&self) -> Result<Option<Bookmark>, Error> {
+        self.read(read::head)
     }
 
     /// Counts the matching events.
@@ -274,7 +275,7 @@ impl BlockingSqliteStore {
         let (events, head) = self.events(&reads, after.into())?;
         let mut state = projection.initial();
         for event in events {
-            projection.apply(&mut state, &event?)?;
+            projection.apply_read(&mut state, &event?)?;
         }
         let condition = AppendCondition::fail_if(reads.boundary()).after(head);
         Ok(Projected { state, condition })
@@ -355,7 +356,7 @@ impl BlockingSqliteStore {
     /// log has grown to its checkpoint, a projection that is not rebuilt fails with the same error.
     ///
     /// # Errors
-    /// [`Fault::TimedOut`](crate::Fault) if another process holds the write lock for too long;
+    /// [`Fault::Locked`](crate::Fault) if another process holds the write lock for too long;
     /// [`Error::OutcomeUnknown`] if the log may or may not be empty;
     /// [`Fault::Unreachable`](crate::Fault), [`Fault::Closed`](crate::Fault) or
     /// [`Fault::Refused`](crate::Fault) from SQLite.

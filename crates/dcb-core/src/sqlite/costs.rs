@@ -7,7 +7,6 @@ use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use rusqlite::{Connection, Row, StatementStatus};
 use uuid::Uuid;
 
-use super::alternatives::Bounds;
 use super::first_match::first_match;
 use super::insert::Inserter;
 use super::keys::keys;
@@ -20,6 +19,7 @@ use super::statements::{
 };
 use super::unindexed_keys::UnindexedKeys;
 use super::{Config, schema, session};
+use crate::bounds::Bounds;
 use crate::projection::LastEvents;
 use crate::{Bookmark, Event, Position, Query, ReadOptions};
 

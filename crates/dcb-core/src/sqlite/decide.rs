@@ -5,7 +5,7 @@ use super::blocking::BlockingSqliteStore;
 use crate::attempts::Attempts;
 use crate::decision::Member;
 use crate::lane::{
-    Decider, Decision, Lanes, Next, Outcome, Seat, Start, drive_blocking, wait_for_answer,
+    Decider, Decision, Lanes, Next, Outcome, Purpose, Seat, Start, drive_blocking, wait_for_answer,
 };
 use crate::projection::ProjectionPermit;
 use crate::{
@@ -54,11 +54,16 @@ impl BlockingSqliteStore {
         let seat = self.log.lanes.enter(&reads);
         loop {
             let member = Member::new(&model.projection, &reads, self);
-            let Some((turn, state)) = member.reach_turn_blocking(&seat, &attempts)? else {
+            let purpose = model.purpose();
+            let reached = member.reach_turn_blocking(&seat, purpose, &attempts)?;
+            let Some((turn, state)) = reached else {
                 attempts.again(None)?;
                 seat.go_to_the_end();
                 continue;
             };
+            if let Some(storing) = turn.begin_storing() {
+                self.refresh_in_background(storing, model.projection.stored());
+            }
             let (events, refused) = match decide(state) {
                 Ok(events) => (events.into(), None),
                 Err(refused) => (Vec::new(), Some(refused)),
@@ -66,6 +71,7 @@ impl BlockingSqliteStore {
             let decision = Decision {
                 events,
                 conditions: Vec::new(),
+                command: model.command.clone(),
                 deadline: attempts.deadline(),
             };
             if let Some(decided) = self.conclude(turn, decision, &mut attempts)? {
@@ -144,33 +150,41 @@ impl<P: Projection> Member<'_, P, BlockingSqliteStore> {
     fn reach_turn_blocking<'s>(
         mut self,
         seat: &'s Seat,
+        purpose: Purpose,
         attempts: &Attempts,
     ) -> Result<Option<(Decider<'s>, P::State)>, Error> {
-        let turn = seat.turn_blocking(attempts.deadline());
+        let turn = seat.turn_blocking(purpose, attempts.deadline());
         let turn = turn.ok_or_else(|| attempts.exhausted())?;
-        let mut is_hit = true;
         loop {
-            match turn.begin(&mut self.folded) {
+            let start = turn.begin(&mut self.folded);
+            if let Some(fold) = self.fold_to_load(start.as_ref())
+                && let Some(loaded) = self.store.log.load_state(self.reads)
+            {
+                self.resume_from(&turn, &fold, loaded);
+                continue;
+            }
+            match start {
                 None => return Ok(None),
                 Some(Start::Fold(events)) => {
-                    if !self.fold(&events)? {
+                    let is_committed = events.is_committed;
+                    if !self.fold(events)? {
                         turn.forget();
                         continue;
                     }
-                    turn.count(is_hit);
-                    turn.keep(|| self.projection.keep(&self.state));
+                    // The commit may have ended meanwhile, but the fold has the estimates.
+                    if is_committed {
+                        turn.keep(|| self.projection.keep(&self.state));
+                    }
                     return Ok(Some((turn, self.state)));
                 }
                 Some(Start::Read { after, pause, .. }) => {
-                    is_hit = false;
                     thread::sleep(pause);
                     let committed = seat.committed(&mut self.folded);
-                    if !self.fold(&committed)? {
+                    if !self.fold(committed)? {
                         turn.forget();
                         continue;
                     }
                     if !self.read_blocking(&turn, after, attempts)? {
-                        turn.count(is_hit);
                         return Ok(Some((turn, self.state)));
                     }
                 }
@@ -191,25 +205,27 @@ impl<P: Projection> Member<'_, P, BlockingSqliteStore> {
         let _permit = self.permit_blocking(attempts)?;
         let begun = Instant::now();
         let (mut events, head) = match self.store.events(self.reads, after) {
-            Err(Error::AfterBeyondHead { .. } | Error::PastReplaced { .. }) => {
-                // The log was replaced. The member reads it from the start.
-                turn.forget();
+            Err(failed) if failed.is_of_another_past() => {
+                self.forget(turn);
                 return Ok(true);
             }
             opened => opened?,
         };
+        self.count_loaded(turn, true);
         let (mut read, mut bytes) = (Vec::new(), 0);
         while let Some(event) = events.next().transpose()? {
             bytes += event.size_bytes();
             read.push(event);
             if !Lanes::can_keep(read.len(), bytes) {
-                for (folded, event) in read.into_iter().map(Ok).chain(events).enumerate() {
-                    self.projection.apply(&mut self.state, &event?)?;
+                let mut folded = 0;
+                for event in read.into_iter().map(Ok).chain(events) {
+                    self.projection.apply_read(&mut self.state, &event?)?;
+                    folded += 1;
                     if folded % PAGE == 0 {
                         turn.extend(Lanes::READ_LIMIT);
                     }
                 }
-                self.end_large_read(turn, begun, head);
+                self.end_large_read(turn, begun, head, folded);
                 return Ok(false);
             }
         }

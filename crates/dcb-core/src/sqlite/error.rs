@@ -1,7 +1,6 @@
 //! The store's errors for what SQLite and its files report.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use sqlite_store::{BackupError, fault};
 
@@ -11,14 +10,6 @@ use crate::{Error, Fault, Reason};
 /// unknown.
 pub(super) fn error(error: &rusqlite::Error) -> Error {
     fault(error).into()
-}
-
-/// The error of an append whose time ended before its commit began.
-pub(super) fn timed_out(limit: Duration) -> Error {
-    Error::Fault(Fault::TimedOut {
-        operation: "append",
-        limit,
-    })
 }
 
 pub(super) fn backup_error(failed: BackupError) -> Error {

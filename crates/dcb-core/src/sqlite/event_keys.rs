@@ -4,20 +4,18 @@
 //! Reads by tag would find nothing, and every condition would hold.
 
 use std::ops::ControlFlow;
-use std::time::Duration;
 
 use rusqlite::{Connection, OptionalExtension as _, Result, Row, Transaction, TransactionBehavior};
-use sqlite_store::is_busy;
 
 use super::config::Config;
 use super::error::error;
 use super::session::{self, deadline, retry};
 use super::statements::{
-    EMPTY_TAG_INDEX, HEAD, INDEX_END_AND_HEAD, INSERT_TAG, IS_INDEXED, REPLACE_INDEX_END,
-    TAGS_AFTER, TYPES_AND_TAGS,
+    DELETE_STATES, EMPTY_TAG_INDEX, HEAD, INDEX_END_AND_HEAD, INSERT_TAG, IS_INDEXED,
+    REPLACE_INDEX_END, TAGS_AFTER, TYPES_AND_TAGS,
 };
 use super::{row, schema};
-use crate::{Error, Fault, KeyCheck};
+use crate::{Error, KeyCheck};
 
 /// The number of events, or of keys, in one transaction of a check.
 const PART: i64 = 10_000;
@@ -54,8 +52,8 @@ const SORTED_KEYS: usize = 1 << 20;
 ///
 /// # Errors
 /// [`Error::KeysMissing`] if the end of the index is lost or lies beyond the log;
-/// [`Fault::SchemaChanged`] if the file has no log; [`Fault::Unreachable`] or [`Fault::Refused`] from
-/// SQLite.
+/// [`Fault::SchemaChanged`](crate::Fault) if the file has no log; [`Fault::Unreachable`](crate::Fault)
+/// or [`Fault::Refused`](crate::Fault) from SQLite.
 pub fn check_keys(
     config: &Config,
     mut progress: impl FnMut(&KeyCheck) -> ControlFlow<()>,
@@ -73,20 +71,23 @@ pub fn check_keys(
 /// [`check_keys`] finds a difference.
 ///
 /// Runs in one transaction, so a call that fails or is killed changes nothing. Holds the file's write
-/// lock meanwhile: appends of every process fail with [`Fault::TimedOut`] if it takes longer than their
-/// time limit. Reads go on. Costs an insert for each key of each event, and blocks its thread; the
-/// `-wal` file grows to the size of the index.
+/// lock meanwhile: appends of every process fail with [`Fault::Locked`](crate::Fault) if it takes longer
+/// than their time limit. Reads go on. Costs an insert for each key of each event, and blocks its thread;
+/// the `-wal` file grows to the size of the index.
 ///
-/// A store that is open meanwhile may remember boundaries without the events whose keys were missing.
-/// Call [`Lanes::forget`](crate::Lanes::forget) on it afterwards, or open it again.
+/// Deletes the states of decisions that the file keeps ([`Projector::keep_stored`]). A store that is open
+/// meanwhile may remember boundaries without the events whose keys were missing. Call [`Lanes::forget`](crate::Lanes::forget) on it afterwards, or open it again.
 ///
 /// Names, seats and the like may have been taken twice while keys were missing. This function can't
 /// tell; read the events of such tags afterwards.
 ///
+/// [`Projector::keep_stored`]: crate::Projector::keep_stored
+///
 /// # Errors
-/// [`Fault::TimedOut`] if another process holds the write lock for longer than
-/// `write_timeout`; [`Fault::ReadOnlyFile`]; [`Fault::DiskFull`]; [`Fault::FileMoved`];
-/// [`Fault::SchemaChanged`]; [`Fault::Unreachable`] or [`Fault::Refused`] from SQLite.
+/// [`Fault::Locked`](crate::Fault) if another process holds the write lock for longer than
+/// `write_timeout`; [`Fault::ReadOnlyFile`](crate::Fault); [`Fault::DiskFull`](crate::Fault);
+/// [`Fault::FileMoved`](crate::Fault); [`Fault::SchemaChanged`](crate::Fault);
+/// [`Fault::Unreachable`](crate::Fault) or [`Fault::Refused`](crate::Fault) from SQLite.
 pub fn rebuild_keys(config: &Config) -> Result<(), Error> {
     let config = config.clone().normalized()?;
     config.refuse_read_only()?;
@@ -96,20 +97,12 @@ pub fn rebuild_keys(config: &Config) -> Result<(), Error> {
     let begun = retry(deadline(config.write_timeout), || {
         Transaction::new_unchecked(&connection, TransactionBehavior::Immediate)
     });
-    let transaction = begun.map_err(|failed| begin_error(&failed, config.write_timeout))?;
+    let transaction = begun.map_err(|failed| error(&failed))?;
     rebuild(&transaction).map_err(|failed| error(&failed))?;
     if let Some(file) = file {
         file.check()?;
     }
     transaction.commit().map_err(|failed| error(&failed))
-}
-
-fn begin_error(failed: &rusqlite::Error, limit: Duration) -> Error {
-    if is_busy(failed) {
-        let operation = "rebuild_keys";
-        return Error::Fault(Fault::TimedOut { operation, limit });
-    }
-    error(failed)
 }
 
 /// Fails if the index in the file does not end within the log, or if its first or last event lacks a
@@ -250,6 +243,8 @@ fn rebuild(transaction: &Connection) -> Result<()> {
     }
     insert(transaction, &mut pairs)?;
     transaction.execute(REPLACE_INDEX_END, [head])?;
+    // They may be folds without the events whose keys were missing.
+    transaction.execute(DELETE_STATES, [])?;
     Ok(())
 }
 

@@ -2,12 +2,13 @@
 
 use rusqlite::{CachedStatement, Result};
 
-use super::alternatives::{Bounds, alternatives};
+use super::alternatives::alternatives;
 use super::row;
 use super::snapshot::Snapshot;
 use super::statements::TYPE_AND_TAGS;
 use super::tag_index::TagIndex;
 use crate::Query;
+use crate::bounds::Bounds;
 
 /// The position of the first matching event after `after`.
 ///

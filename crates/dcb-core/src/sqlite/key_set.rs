@@ -3,7 +3,7 @@
 use std::collections::{BTreeSet, VecDeque};
 use std::ops::Bound::Excluded;
 
-use super::alternatives::Bounds;
+use crate::bounds::Bounds;
 
 /// A sorted set of pairs of key and position.
 #[derive(Debug, Default)]

@@ -4,18 +4,21 @@ use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
-use group_commit::CommitError;
+use group_commit::{CommitError, SubmitError};
 use rusqlite::Connection;
-use sqlite_store::{Access, AsyncCommits, Location, OpenedFile, Readers, backup};
+use sqlite_store::{
+    Access, AsyncCommits, Delays, Location, OpenedFile, Readers, backup, reader_health,
+    writer_health,
+};
 use store_meter::Holder;
 
 use super::config::Config;
 use super::counters::Counters;
 use super::error::{backup_error, error};
 use super::event_keys;
-use super::request::{Request, Verdict};
+use super::request::{Request, Ticket, Verdict};
 use super::schema;
-use super::session::{self, pragma};
+use super::session;
 use super::snapshot::{Snapshot, with_snapshot};
 use super::unindexed_keys::UnindexedKeys;
 use super::writer::Writer;
@@ -28,6 +31,8 @@ pub(super) struct Log {
     pub(super) projections: ProjectionLimit,
     pub(super) lanes: Lanes,
     pub(super) signal: Notifier,
+    /// Those of the writer.
+    delays: Delays,
     /// `None` once the log is closed.
     writer: Mutex<Option<Writer>>,
     /// `None` in memory, where the writer's connection is the only one.
@@ -69,7 +74,7 @@ impl Log {
         metrics: Metrics,
     ) -> Self {
         let readers = file.map(|file| {
-            let (meter, opens) = (metrics.reads().clone(), config.clone());
+            let (meter, opens) = (metrics.store().reads().clone(), config.clone());
             let open = move || session::reader(&opens, access);
             Readers::new(&config, file, meter, open)
         });
@@ -77,6 +82,11 @@ impl Log {
             projections: ProjectionLimit::new(config.max_concurrent_projections),
             lanes: Lanes::measured(config.lane_cache_bytes, metrics.clone()),
             signal: Notifier::default(),
+            delays: writer
+                .as_ref()
+                .map(Writer::delays)
+                .cloned()
+                .unwrap_or_default(),
             writer: Mutex::new(writer),
             readers,
             unindexed_keys: UnindexedKeys::default(),
@@ -149,6 +159,17 @@ impl Log {
         Ok(())
     }
 
+    /// Commits what `work` writes, between two batches.
+    pub(super) fn write<T>(
+        &self,
+        work: impl FnOnce(&Connection) -> rusqlite::Result<T>,
+    ) -> Result<T, Error> {
+        match &*self.writer() {
+            Some(writer) => writer.transaction(work),
+            None => Err(self.no_writer()),
+        }
+    }
+
     /// Calls `work` with a reader's connection. A log in memory has only one connection.
     pub(super) fn read<T>(
         &self,
@@ -159,7 +180,7 @@ impl Log {
         match &self.readers {
             Some(readers) => readers.read(holder, work),
             None => {
-                let _read = self.counters.metrics.reads().reading();
+                let _read = self.counters.metrics.store().reads().reading();
                 self.with_writer(work)
             }
         }
@@ -202,24 +223,11 @@ impl Log {
         let check = |connection: &_| event_keys::require_at_ends(connection, &self.config);
         self.read(Holder::Page, check)?;
         if self.config.read_only {
-            return self.read(Holder::Page, health_of_reader);
+            return self.read(Holder::Page, |connection| {
+                reader_health(connection).map_err(|failed| error(&failed))
+            });
         }
-        self.with_writer(|connection| {
-            let mode: rusqlite::Result<String> =
-                connection.pragma_query_value(None, "journal_mode", |row| row.get(0));
-            let synchronous = pragma(connection, "synchronous").map_err(|failed| error(&failed))?;
-            let level = match synchronous {
-                0 => "off",
-                1 => "normal",
-                // 2 is full, and 3 is extra, which flushes at least as much.
-                _ => "full",
-            };
-            let mode = mode.map_err(|failed| error(&failed))?;
-            let is_durable = mode == "wal" && level == "full";
-            let settings = vec![("journal_mode", mode), ("synchronous", level.to_owned())];
-            let version = rusqlite::version();
-            Ok(Health::new("SQLite", version, settings, is_durable))
-        })
+        self.with_writer(|connection| writer_health(connection).map_err(|failed| error(&failed)))
     }
 
     /// The number of open read connections.
@@ -246,6 +254,16 @@ impl Log {
         }
     }
 
+    /// The error of an append without a verdict.
+    pub(super) fn without_verdict(&self, failed: SubmitError<Error>, ticket: &Ticket) -> Error {
+        let call = ("append", self.config.write_timeout);
+        let unknown = || Error::OutcomeUnknown {
+            ids: ticket.ids.to_vec(),
+        };
+        let claim = &ticket.claim;
+        self.delays.without_verdict(failed, claim, call, unknown)
+    }
+
     /// Why there is no writer.
     fn no_writer(&self) -> Error {
         let refused = self.config.refuse_read_only().err();
@@ -256,12 +274,4 @@ impl Log {
     fn writer(&self) -> MutexGuard<'_, Option<Writer>> {
         self.writer.lock().unwrap_or_else(PoisonError::into_inner)
     }
-}
-
-/// A store that acknowledges no append can lose none.
-fn health_of_reader(connection: &Connection) -> Result<Health, Error> {
-    let mode = connection.pragma_query_value(None, "journal_mode", |row| row.get(0));
-    let mode = mode.map_err(|failed| error(&failed))?;
-    let settings = vec![("journal_mode", mode), ("access", "read-only".to_owned())];
-    Ok(Health::new("SQLite", rusqlite::version(), settings, true))
 }

@@ -6,10 +6,11 @@ use std::collections::{BinaryHeap, VecDeque};
 
 use rusqlite::Result;
 
-use super::alternatives::{Bounds, Conjunction, alternatives};
+use super::alternatives::{Conjunction, alternatives};
 use super::snapshot::Snapshot;
 use super::tag_index::TagIndex;
 use crate::Query;
+use crate::bounds::Bounds;
 
 /// How many positions of a conjunction are fetched at once. The number grows, so that a read of few
 /// events stays cheap.

@@ -11,12 +11,12 @@ use std::ops::ControlFlow;
 use store_meter::Holder;
 use uuid::Uuid;
 
-use super::alternatives::Bounds;
 use super::log::Log;
 use super::row;
 use super::scan::scan;
 use super::snapshot::Snapshot;
-use crate::{Bookmark, Error, Events, Position, Query, ReadOptions, SequencedEvent};
+use crate::bounds::Bounds;
+use crate::{Bookmark, Error, Events, Query, ReadOptions, SequencedEvent};
 
 /// Page sizes grow, so that a caller who takes few events does not pay for many.
 const FIRST_PAGE_EVENTS: u64 = 256;
@@ -132,8 +132,7 @@ impl Pages {
             None => {
                 self.options.check_after(head, page.id_at_start)?;
                 self.snapshot_head = Some(page.head);
-                let end = Position::number_or_zero(head).cast_signed() + 1;
-                self.remaining.below = self.remaining.below.min(end);
+                self.remaining = self.remaining.through(head);
                 Ok(())
             }
             Some(snapshot) => {

@@ -2,28 +2,29 @@
 
 use std::ops::ControlFlow;
 
-use rusqlite::{Connection, Result};
+use rusqlite::{Connection, OptionalExtension as _, Result};
+use uuid::Uuid;
 
-use super::alternatives::Bounds;
 use super::first_match::first_match;
 use super::row::{self, is_event_match};
 use super::scan::scan;
 use super::snapshot::Snapshot;
-use super::statements::{COMMANDS, HEAD};
+use super::statements::{COMMANDS, LAST_EVENT};
+use crate::bounds::Bounds;
 use crate::extent::Span;
-use crate::{Extent, Position, Query, RecordedCommand};
+use crate::{Bookmark, Extent, Position, Query, RecordedCommand};
 
-/// The number of the last position, 0 if the log is empty.
-pub(super) fn head(connection: &Connection) -> Result<i64> {
-    let head: Option<i64> = connection
-        .prepare_cached(HEAD)?
-        .query_row([], |row| row.get(0))?;
-    Ok(head.unwrap_or(0))
+/// The last event, `None` if the log is empty.
+pub(super) fn head(connection: &Connection) -> Result<Option<Bookmark>> {
+    let mut statement = connection.prepare_cached(LAST_EVENT)?;
+    let last = statement.query_row([], |row| Ok((row.get(0)?, row.get(1)?)));
+    let last = last.optional()?;
+    Ok(last.and_then(|(number, id)| Some(Bookmark::new(position(number)?, Uuid::from_bytes(id)))))
 }
 
 /// The position of a number, `None` for 0.
-pub(super) fn position(head: i64) -> Option<Position> {
-    Position::new(head.unsigned_abs())
+fn position(number: i64) -> Option<Position> {
+    Position::new(number.unsigned_abs())
 }
 
 /// Counts the matching events of the span and finds the last of them.

@@ -9,6 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use rusqlite::{Connection, OptionalExtension as _, Transaction, TransactionBehavior};
 use sqlite_store::{Location, OpenedFile, is_busy, read_only_file};
 use tokio::task::spawn_blocking;
+use tracing::Span;
 
 use super::config::Config;
 use super::error::error;
@@ -35,6 +36,31 @@ pub trait Handler: Send + 'static {
         transaction: &Transaction<'_>,
         events: &[SequencedEvent],
     ) -> Result<(), HandlerError>;
+
+    /// Reacts to the events that were just handled, in the same transaction: for side effects such as
+    /// messages, which must happen once even if a new version of the projection handles the same events
+    /// again. A version that is built beside the current one does not react. Default: does nothing.
+    ///
+    /// # Errors
+    /// As [`Handler::handle`].
+    fn react(
+        &mut self,
+        transaction: &Transaction<'_>,
+        events: &[SequencedEvent],
+    ) -> Result<(), HandlerError> {
+        let _ = (transaction, events);
+        Ok(())
+    }
+
+    /// Shows the tables of this version to readers, in the transaction that makes it the current one:
+    /// for example, replaces a view. Default: does nothing.
+    ///
+    /// # Errors
+    /// Any error keeps the other version in its place.
+    fn make_current(&mut self, transaction: &Transaction<'_>) -> Result<(), HandlerError> {
+        let _ = transaction;
+        Ok(())
+    }
 
     /// Empties the tables.
     ///
@@ -171,14 +197,43 @@ impl<H: Handler> SqliteReadModel<H> {
         })
     }
 
+    /// The same read model on a connection of its own, or on the shared one, with this handler.
+    pub(super) fn beside(&self, handler: H) -> Self {
+        let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let opened = match &state.opened {
+            Some(Opened::Shared(connection)) => Some(Opened::Shared(Arc::clone(connection))),
+            _ => None,
+        };
+        let state = State {
+            config: state.config.clone(),
+            name: state.name.clone(),
+            handler,
+            opened,
+        };
+        Self {
+            state: Arc::new(Mutex::new(state)),
+        }
+    }
+
+    /// Runs `work` with the handler in a transaction that holds the file's write lock.
+    pub(super) async fn transact<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&Transaction<'_>, &mut H) -> Result<T, Error> + Send + 'static,
+    ) -> Result<T, Error> {
+        self.call(|state| state.transact(|named, transaction| work(transaction, named.handler)))
+            .await
+    }
+
     async fn call<T: Send + 'static>(
         &self,
         work: impl FnOnce(&mut State<H>) -> Result<T, Error> + Send + 'static,
     ) -> Result<T, Error> {
         let state = Arc::clone(&self.state);
+        let span = Span::current();
         // Ignoring poison is safe: a panic rolls the transaction back.
-        let called =
-            spawn_blocking(move || work(&mut state.lock().unwrap_or_else(PoisonError::into_inner)));
+        let called = spawn_blocking(move || {
+            span.in_scope(|| work(&mut state.lock().unwrap_or_else(PoisonError::into_inner)))
+        });
         match called.await {
             Ok(done) => done,
             Err(failed) => match failed.try_into_panic() {
@@ -289,10 +344,7 @@ impl<H: Handler> NamedHandler<'_, H> {
             .query_row(sql, [self.name], |row| Ok((row.get(0)?, row.get(1)?)))
             .optional()
             .map_err(|failed| error(&failed))?;
-        Ok(stored.and_then(|(position, bookmark)| {
-            let position = Position::new(position.unsigned_abs())?;
-            Some(Bookmark::stored(position, bookmark.as_deref()))
-        }))
+        Ok(stored.and_then(|(position, bookmark)| bookmark_of(position, bookmark.as_deref())))
     }
 
     fn apply(
@@ -313,7 +365,7 @@ impl<H: Handler> NamedHandler<'_, H> {
         if batch.events.is_empty() {
             return Ok(());
         }
-        let handled = self.handler.handle(transaction, &batch.events);
+        let handled = handle(self.handler, transaction, &batch.events, true);
         handled.map_err(|failed| handler_error(self.name, failed))
     }
 
@@ -328,8 +380,7 @@ impl<H: Handler> NamedHandler<'_, H> {
         transaction: &Transaction<'_>,
         checkpoint: Option<Bookmark>,
     ) -> Result<(), Error> {
-        let position = Position::number_or_zero(Bookmark::position_of(checkpoint));
-        let number = i64::try_from(position).unwrap_or(i64::MAX);
+        let number = number(checkpoint);
         let bookmark = checkpoint.map(|checkpoint| checkpoint.to_string());
         let sql = "INSERT INTO dcb_checkpoint (name, position, bookmark) VALUES (?1, ?2, ?3) \
             ON CONFLICT (name) \
@@ -339,9 +390,34 @@ impl<H: Handler> NamedHandler<'_, H> {
     }
 }
 
+/// Handles events, and reacts to them if the version is the current one.
+pub(super) fn handle(
+    handler: &mut impl Handler,
+    transaction: &Transaction<'_>,
+    events: &[SequencedEvent],
+    reacts: bool,
+) -> Result<(), HandlerError> {
+    handler.handle(transaction, events)?;
+    match reacts {
+        true => handler.react(transaction, events),
+        false => Ok(()),
+    }
+}
+
+/// A checkpoint as it is stored: 0 at the beginning.
+pub(super) fn bookmark_of(position: i64, text: Option<&str>) -> Option<Bookmark> {
+    let position = Position::new(position.unsigned_abs())?;
+    Some(Bookmark::stored(position, text))
+}
+
+pub(super) fn number(bookmark: Option<Bookmark>) -> i64 {
+    let position = Position::number_or_zero(Bookmark::position_of(bookmark));
+    i64::try_from(position).unwrap_or(i64::MAX)
+}
+
 /// The store's error for a failed handler. A busy file becomes a transient error, so that the runner
 /// retries the batch.
-fn handler_error(name: &str, failed: HandlerError) -> Error {
+pub(super) fn handler_error(name: &str, failed: HandlerError) -> Error {
     let sqlite = failed.downcast_ref::<rusqlite::Error>();
     match sqlite.filter(|sqlite| is_busy(sqlite)) {
         Some(busy) => error(busy),

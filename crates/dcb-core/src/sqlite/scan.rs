@@ -6,12 +6,13 @@ use std::rc::Rc;
 use rusqlite::types::Value;
 use rusqlite::{Result, Row, Rows};
 
-use super::alternatives::{Bounds, Conjunction, alternatives};
+use super::alternatives::{Conjunction, alternatives};
 use super::merge::Merge;
 use super::row::position;
 use super::snapshot::Snapshot;
 use super::statements::{EVENTS_AT, EVENTS_IN_RANGE, EVENTS_OF_KEY};
 use crate::Query;
+use crate::bounds::Bounds;
 
 /// How many events one statement reads by position. The number grows, so that a read of few events
 /// stays cheap.

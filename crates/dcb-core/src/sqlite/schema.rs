@@ -12,15 +12,20 @@ use crate::{Error, Fault};
 
 /// The migrations from an empty file to the current schema: version 1, 2 and so on. A released
 /// migration never changes; a later migration changes its objects.
-const MIGRATIONS: &[&[&str]] = &[&[
-    include_str!("../../schema/sqlite/tables/dcb_migration.sql"),
-    include_str!("../../schema/sqlite/tables/dcb_event.sql"),
-    include_str!("../../schema/sqlite/tables/dcb_event_tag.sql"),
-    include_str!("../../schema/sqlite/tables/dcb_indexed.sql"),
-    include_str!("../../schema/sqlite/tables/dcb_tracking.sql"),
-    include_str!("../../schema/sqlite/tables/dcb_command.sql"),
-    include_str!("../../schema/sqlite/indexes/dcb_event_id.sql"),
-]];
+const MIGRATIONS: &[&[&str]] = &[
+    &[
+        include_str!("../../schema/sqlite/tables/dcb_migration.sql"),
+        include_str!("../../schema/sqlite/tables/dcb_event.sql"),
+        include_str!("../../schema/sqlite/tables/dcb_event_tag.sql"),
+        include_str!("../../schema/sqlite/tables/dcb_indexed.sql"),
+        include_str!("../../schema/sqlite/tables/dcb_tracking.sql"),
+        include_str!("../../schema/sqlite/tables/dcb_command.sql"),
+        include_str!("../../schema/sqlite/indexes/dcb_event_id.sql"),
+    ],
+    &[include_str!(
+        "../../schema/sqlite/tables/dcb_kept_state.sql"
+    )],
+];
 
 const NEWEST: i32 = MIGRATIONS.len() as i32;
 

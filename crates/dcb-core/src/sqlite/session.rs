@@ -19,11 +19,6 @@ use crate::{Error, Fault, Problem, Reason};
 /// The page caches of a connection, in KiB.
 const WRITER_CACHE_KIB: i64 = 16 << 10;
 const READER_CACHE_KIB: i64 = 4 << 10;
-/// A checkpoint runs when the write-ahead log has this many pages. The value is above SQLite's
-/// default of 1,000, because a checkpoint writes a page once no matter how often it changed. It is
-/// not much higher, because flushing a WAL file that still grows takes twice as long as overwriting
-/// an existing one.
-const CHECKPOINT_PAGES: i64 = 2_000;
 /// Only a writer may create the file. A reader that finds none would hide that it was removed.
 const CREATE: OpenFlags = OpenFlags::SQLITE_OPEN_CREATE;
 
@@ -66,15 +61,15 @@ fn prepare(connection: &Connection, durability: Durability) -> Result<()> {
     // No busy timeout: the writer retries by itself, within the append timeout.
     connection.busy_timeout(Duration::ZERO)?;
     connection.pragma_update(None, "synchronous", durability.number())?;
-    configure_log(connection, CHECKPOINT_PAGES)?;
+    configure_log(connection)?;
     connection.pragma_update(None, "cache_size", -WRITER_CACHE_KIB)
 }
 
 /// Finds out how the file of a configuration can be opened for reads.
 pub(super) fn access_for_reads(config: &Config) -> Result<Access, Error> {
     let Location::File(path) = &config.location else {
-        let reason = "a log in memory can't be opened only for reads".to_owned();
-        return Err(invalid("read_only")(Problem::Malformed { reason }));
+        let problem = Problem::malformed("a log in memory can't be opened only for reads");
+        return Err(invalid("read_only")(problem));
     };
     Ok(Access::for_reads(path, |access| reader(config, access))?)
 }

@@ -13,10 +13,10 @@ use std::sync::Arc;
 use rusqlite::{Connection, OptionalExtension as _, Result, Row};
 use uuid::Uuid;
 
-use super::alternatives::Bounds;
 use super::key_set::KeySet;
 use super::statements::{ID_AT, INDEX_END_AND_HEAD, ROLLBACK};
 use super::unindexed_keys::{Generation, IndexEnd, UnindexedKeys};
+use crate::bounds::Bounds;
 use crate::{Bookmark, Position};
 
 pub(super) struct Snapshot<'c> {

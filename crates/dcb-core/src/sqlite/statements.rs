@@ -2,7 +2,7 @@
 //! once.
 
 /// The size of a connection's statement cache, large enough for all statements.
-pub(super) const COUNT: usize = 40;
+pub(super) const COUNT: usize = 44;
 
 /// Takes the file's write lock immediately, so that the next read sees the last commit of any process.
 pub(super) const BEGIN_WRITE: &str = "BEGIN IMMEDIATE";
@@ -10,6 +10,8 @@ pub(super) const COMMIT: &str = "COMMIT";
 pub(super) const ROLLBACK: &str = "ROLLBACK";
 
 pub(super) const HEAD: &str = "SELECT max(position) FROM dcb_event";
+pub(super) const LAST_EVENT: &str =
+    "SELECT position, id FROM dcb_event ORDER BY position DESC LIMIT 1";
 
 /// The end of the tag index, the number of clearings, and position and id of the last event. One
 /// statement reads them all, so they are from the same snapshot.
@@ -41,13 +43,29 @@ pub(super) const TRACKED: &str = "SELECT position FROM dcb_tracking WHERE source
 pub(super) const ALL_TRACKED: &str = "SELECT source, position FROM dcb_tracking ORDER BY source";
 
 /// Empties the log. A DELETE without WHERE frees whole pages without visiting rows.
-pub(super) const CLEAR: [&str; 5] = [
+pub(super) const CLEAR: [&str; 6] = [
     "UPDATE dcb_indexed SET through = 0, clearings = clearings + 1",
     "DELETE FROM dcb_event",
     "DELETE FROM dcb_event_tag",
     "DELETE FROM dcb_tracking",
     "DELETE FROM dcb_command",
+    DELETE_STATES,
 ];
+
+pub(super) const DELETE_STATES: &str = "DELETE FROM dcb_kept_state";
+pub(super) const LOAD_STATE: &str = "SELECT bookmark, state FROM dcb_kept_state \
+    WHERE name = ?1 AND version = ?2 AND boundary = ?3 AND state IS NOT NULL";
+pub(super) const INSERT_STATE: &str = "INSERT INTO dcb_kept_state \
+    (name, version, boundary, generation) VALUES (?1, ?2, ?3, ?4) ON CONFLICT DO NOTHING";
+pub(super) const OPEN_STATE: &str = "SELECT generation, bookmark, state FROM dcb_kept_state \
+    WHERE name = ?1 AND version = ?2 AND boundary = ?3";
+pub(super) const STORE_STATE: &str = "UPDATE dcb_kept_state \
+    SET bookmark = ?6, state = ?7, stored_at = CURRENT_TIMESTAMP \
+    WHERE name = ?1 AND version = ?2 AND boundary = ?3 AND generation = ?4 AND bookmark IS ?5";
+/// Deletes at most `?3` states of versions before `?2`.
+pub(super) const DELETE_OLD_STATES: &str = "DELETE FROM dcb_kept_state \
+    WHERE (name, version, boundary) IN (SELECT name, version, boundary FROM dcb_kept_state \
+        WHERE name = ?1 AND version < ?2 LIMIT ?3)";
 
 /// The columns of an event, in the order in which [`super::row`] decodes them.
 macro_rules! event {

@@ -12,14 +12,14 @@ use tracing::instrument;
 
 use super::background::run;
 use super::blocking::BlockingSqliteStore;
-use super::committer::{Committer, submit_error};
+use super::committer::Committer;
 use super::config::Config;
 use super::pages::Pages;
 use super::request::Request;
 use crate::{
-    Append, Appended, Error, EventStore, EventStream, Events, Extent, Fault, Health, Lanes,
-    Metrics, Notifications, Position, ProjectionLimit, Query, ReadOptions, RecordedCommand, Stats,
-    Tracking,
+    Append, Appended, Bookmark, Error, EventStore, EventStream, Events, Extent, Fault, Health,
+    KeptStates, Lanes, Metrics, Notifications, Position, ProjectionLimit, Query, ReadOptions,
+    RecordedCommand, Stats, Tracking,
 };
 
 /// An event store in SQLite for async callers. Cheap to clone; clones share connections and the queue.
@@ -66,7 +66,7 @@ impl SqliteStore {
     /// [`BlockingSqliteStore::clear`].
     ///
     /// # Errors
-    /// [`Fault::TimedOut`] if another process holds the write lock for too long;
+    /// [`Fault::Locked`] if another process holds the write lock for too long;
     /// [`Error::OutcomeUnknown`] if the log may or may not be empty; [`Fault::Unreachable`],
     /// [`Fault::Closed`] or [`Fault::Refused`] from SQLite.
     pub async fn clear(&self) -> Result<(), Error> {
@@ -85,7 +85,7 @@ impl SqliteStore {
         self.call(move |store| store.backup(&path)).await
     }
 
-    async fn call<T: Send + 'static>(
+    pub(super) async fn call<T: Send + 'static>(
         &self,
         work: impl FnOnce(&BlockingSqliteStore) -> Result<T, Error> + Send + 'static,
     ) -> Result<T, Error> {
@@ -102,13 +102,13 @@ impl EventStore for SqliteStore {
         let log = &self.blocking.log;
         let (config, metrics) = (&log.config, &log.counters.metrics);
         config.limits.check(&append)?;
-        let _waiting = metrics.append_begins();
+        let _waiting = metrics.store().begins();
         let deadline = pin!(sleep(config.write_timeout));
         let request = Request::new(append, config.write_timeout);
         let ticket = Arc::clone(&request.ticket);
         let ended = match self.queue.submit_until(request, deadline).await {
             Ok(verdict) => verdict,
-            Err(failed) => Err(submit_error(failed, &ticket, config)),
+            Err(failed) => Err(log.without_verdict(failed, &ticket)),
         };
         metrics.append_ended(&ended);
         ended
@@ -152,7 +152,7 @@ impl EventStore for SqliteStore {
         self.call(move |store| store.query(&query, options)).await
     }
 
-    async fn head(&self) -> Result<Option<Position>, Error> {
+    async fn head(&self) -> Result<Option<Bookmark>, Error> {
         self.call(BlockingSqliteStore::head).await
     }
 
@@ -199,6 +199,11 @@ impl EventStore for SqliteStore {
 
     fn lanes(&self) -> Option<&Lanes> {
         Some(&self.blocking.log.lanes)
+    }
+
+    fn kept_states(&self) -> Option<KeptStates> {
+        let keeps_states = self.blocking.log.keeps_states();
+        keeps_states.then(|| KeptStates::new(self.clone()))
     }
 
     fn notifications(&self) -> Notifications {

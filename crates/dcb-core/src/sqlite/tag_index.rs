@@ -4,11 +4,12 @@ use std::collections::VecDeque;
 
 use rusqlite::{CachedStatement, Result};
 
-use super::alternatives::{Alternative, Bounds, Conjunction};
+use super::alternatives::{Alternative, Conjunction};
 use super::keys::{TYPE_BITS, tag_bits};
 use super::row::position;
 use super::snapshot::Snapshot;
 use super::statements::{FIRST_KEY, POSITIONS_OF_KEY};
+use crate::bounds::Bounds;
 
 /// The tag index, read in one direction.
 pub(super) struct TagIndex<'s> {

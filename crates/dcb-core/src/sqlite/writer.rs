@@ -10,13 +10,13 @@ use std::time::{Duration, Instant, SystemTime};
 use group_commit::CommitError;
 use rusqlite::{Connection, Result};
 use sqlite_store::{
-    Delays, Failure, LogLength, OpenedFile, Readers, failure, is_busy, leaves_commit_unknown,
+    Delays, Failure, OpenedFile, Readers, WriteAheadLog, failure, is_busy, leaves_commit_unknown,
 };
 
 use super::admission::verdict;
 use super::config::Config;
 use super::counters::Counters;
-use super::error::{error, timed_out};
+use super::error::error;
 use super::indexing::{IndexingRun, move_slice};
 use super::insert::Inserter;
 use super::keys::keys;
@@ -26,17 +26,17 @@ use super::session::{self, retry};
 use super::snapshot::Snapshot;
 use super::statements::{BEGIN_WRITE, CLEAR, COMMIT, ROLLBACK};
 use super::unindexed_keys::UnindexedKeys;
-use crate::{Appended, Error, Fault, Position};
+use crate::{Appended, Error, Position};
 
 pub(super) struct Writer {
+    /// `None` in memory. Before the connection, so that its checkpoint ends before SQLite closes the file.
+    write_ahead_log: Option<WriteAheadLog>,
     connection: Connection,
     /// `None` in memory.
     file: Option<OpenedFile>,
     write_timeout: Duration,
     keys_in_memory: usize,
     delays: Delays,
-    /// `None` in memory.
-    log_length: Option<LogLength>,
     /// The unfinished move of keys into the tag index.
     indexing_run: Option<IndexingRun>,
 }
@@ -59,11 +59,13 @@ struct Written {
 
 impl Writer {
     pub(super) fn open(config: &Config) -> Result<Self, Error> {
-        let connection = session::writer(config)?;
+        let mut connection = session::writer(config)?;
         let file = config.opened()?;
+        let of = |file| WriteAheadLog::of(&mut connection, file, config);
+        let write_ahead_log = file.as_ref().map(of).transpose();
         Ok(Self {
+            write_ahead_log: write_ahead_log.map_err(|failed| error(&failed))?,
             connection,
-            log_length: file.as_ref().map(|file| LogLength::of(file, config)),
             file,
             write_timeout: config.write_timeout,
             keys_in_memory: config.keys_in_memory,
@@ -76,13 +78,18 @@ impl Writer {
         self.file.as_ref()
     }
 
+    pub(super) fn delays(&self) -> &Delays {
+        &self.delays
+    }
+
     pub(super) fn connection(&self) -> &Connection {
         &self.connection
     }
 
     /// Whether a commit may wait for the end of reads.
     pub(super) fn may_wait(&self) -> bool {
-        self.log_length.as_ref().is_some_and(LogLength::is_exceeded)
+        let log = self.write_ahead_log.as_ref();
+        log.is_some_and(WriteAheadLog::is_too_long)
     }
 
     /// Commits the acceptable requests of a batch, and returns a verdict on each request. Waits for the
@@ -95,10 +102,14 @@ impl Writer {
         unindexed_keys: &UnindexedKeys,
         counters: &Counters,
     ) -> Result<Vec<Verdict>, CommitError<Error>> {
-        if let (Some(log), Some(readers)) = (&self.log_length, readers) {
-            log.shorten(&self.connection, readers);
+        if let (Some(log), Some(readers)) = (&self.write_ahead_log, readers) {
+            log.prepare(&self.connection, readers);
         }
-        self.begin(deadline)?;
+        self.begin(deadline)
+            .map_err(|failed| match is_busy(&failed) {
+                true => CommitError::Late,
+                false => CommitError::Failed(error(&failed)),
+            })?;
         let Applied {
             verdicts,
             written,
@@ -124,28 +135,32 @@ impl Writer {
 
     /// Empties the log in a transaction.
     pub(super) fn clear(&self) -> Result<(), Error> {
-        let cause = |failed| match failed {
-            CommitError::Refused(error) | CommitError::Failed(error) => error,
-            CommitError::Late => Error::Fault(Fault::TimedOut {
-                operation: "clear",
-                limit: self.write_timeout,
-            }),
-            CommitError::Unknown(_) => Error::OutcomeUnknown { ids: Vec::new() },
-        };
-        self.begin(session::deadline(self.write_timeout))
-            .map_err(cause)?;
         // The keys in memory need no reset: the increased clearing count makes them obsolete.
-        for delete in CLEAR {
-            self.execute(delete).map_err(|failed| {
-                self.roll_back();
-                error(&failed)
-            })?;
-        }
-        self.end().map_err(cause)
+        self.transaction(|_| CLEAR.iter().try_for_each(|delete| self.execute(delete)))
+    }
+
+    /// Commits what `work` writes, which is no event.
+    pub(super) fn transaction<T>(
+        &self,
+        work: impl FnOnce(&Connection) -> Result<T>,
+    ) -> Result<T, Error> {
+        self.begin(session::deadline(self.write_timeout))
+            .map_err(|failed| error(&failed))?;
+        let worked = work(&self.connection).map_err(|failed| {
+            self.roll_back();
+            error(&failed)
+        })?;
+        self.end().map_err(|failed| match failed {
+            CommitError::Refused(error) | CommitError::Failed(error) => error,
+            CommitError::Late | CommitError::Unknown(_) => {
+                Error::OutcomeUnknown { ids: Vec::new() }
+            }
+        })?;
+        Ok(worked)
     }
 
     /// Takes the file's write lock. Waits for another process until the deadline.
-    fn begin(&self, deadline: Instant) -> Result<(), CommitError<Error>> {
+    fn begin(&self, deadline: Instant) -> Result<()> {
         // A panic may have left a transaction open.
         if !self.connection.is_autocommit() {
             self.roll_back();
@@ -155,10 +170,7 @@ impl Writer {
             self.delays.locked(&self.connection, &locked);
             locked
         };
-        retry(deadline, lock).map_err(|failed| match is_busy(&failed) {
-            true => CommitError::Late,
-            false => CommitError::Failed(error(&failed)),
-        })
+        retry(deadline, lock)
     }
 
     /// Decides and writes one request after the other.
@@ -171,7 +183,8 @@ impl Writer {
         for request in batch {
             // Only now does the commit begin for the caller, because the lock is taken.
             if !request.ticket.claim.begin() {
-                verdicts.push(Err(timed_out(self.write_timeout)));
+                let fault = self.delays.out_of_time("append", self.write_timeout);
+                verdicts.push(Err(fault.into()));
                 continue;
             }
             if let Some(refused) = verdict(&snapshot, request)? {
@@ -219,6 +232,9 @@ impl Writer {
         let begun = Instant::now();
         let committed = self.execute(COMMIT);
         Delays::committed(&self.connection, begun);
+        if let Some(log) = &self.write_ahead_log {
+            log.committed();
+        }
         committed.map_err(|failed| {
             // A failed COMMIT may leave the transaction open.
             self.roll_back();
@@ -243,6 +259,7 @@ impl Writer {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Fault;
     use crate::sqlite::schema;
     use crate::{Append, Event};
 

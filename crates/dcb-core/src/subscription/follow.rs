@@ -4,9 +4,10 @@ use std::time::Duration;
 
 use async_stream::stream;
 use futures_core::Stream;
+use group_commit::Backoff;
 
 use super::looks::Next;
-use super::{Backoff, EventBatch, Notifications, Progress, SubscribeOptions};
+use super::{EventBatch, Notifications, Progress, SubscribeOptions};
 use crate::{Bookmark, Error, EventStore, Events, Query, ReadOptions, SequencedEvent};
 
 /// Batches of the events after `after`, without end.
@@ -46,7 +47,7 @@ where
                 Err(error) if error.is_transient() => {
                     follower.waits(&error);
                     progress.set_read_outage(Some(error));
-                    metrics.follower_retries();
+                    metrics.store().followers().retries();
                     backoff.pause().await;
                     continue;
                 }
@@ -70,7 +71,7 @@ where
             }
             // A full page may have been cut off by the limit: read on without a wait.
             if !is_full {
-                metrics.follower_waits();
+                metrics.store().followers().waits();
                 waiting.wait(&mut appends, read_to).await;
             }
         }

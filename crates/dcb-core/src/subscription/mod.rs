@@ -1,6 +1,5 @@
 //! Subscriptions: first catch up with the log, then follow it live.
 
-mod backoff;
 mod follow;
 mod followers;
 mod looks;
@@ -15,7 +14,6 @@ use std::vec;
 use futures_core::Stream;
 use futures_util::StreamExt;
 
-pub(crate) use backoff::Backoff;
 pub use options::SubscribeOptions;
 pub use progress::Progress;
 pub use signal::{Notifications, Notifier};

@@ -1,8 +1,8 @@
 use std::fmt;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Instant;
 
+use group_commit::Outage;
 use store_meter::Share;
 
 use crate::{Error, Metrics, Position};
@@ -14,14 +14,14 @@ pub struct Progress {
     /// guards no other memory.
     position: Arc<AtomicU64>,
     /// The transient error that keeps events from being applied.
-    outage: Arc<Outage>,
+    outage: Arc<Outage<Error>>,
     reading: Arc<Reading>,
 }
 
 /// The read side, which a projection shares with its subscription.
 struct Reading {
     head: AtomicU64,
-    outage: Outage,
+    outage: Outage<Error>,
     /// The position that the lag is measured from: that of the state, not that of its reader.
     position: Arc<AtomicU64>,
     lag: Share,
@@ -42,29 +42,6 @@ impl Reading {
     }
 }
 
-/// The transient error of a step that is being retried.
-#[derive(Default)]
-struct Outage(Mutex<Option<(Instant, Error)>>);
-
-impl Outage {
-    fn get(&self) -> Option<Error> {
-        let outage = self.lock();
-        outage.as_ref().map(|(_, error)| error.clone())
-    }
-
-    /// Returns since when there was an outage before.
-    fn set(&self, outage: Option<Error>) -> Option<Instant> {
-        let mut current = self.lock();
-        let since = current.as_ref().map(|(since, _)| *since);
-        *current = outage.map(|error| (since.unwrap_or_else(Instant::now), error));
-        since
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Option<(Instant, Error)>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
 impl Progress {
     pub(crate) fn at(position: Option<Position>, metrics: &Metrics) -> Self {
         let number = Position::number_or_zero(position);
@@ -77,8 +54,8 @@ impl Progress {
                 head: AtomicU64::new(number),
                 outage: Outage::default(),
                 position,
-                lag: metrics.lag(),
-                _follower: metrics.follows(),
+                lag: metrics.store().followers().lag(),
+                _follower: metrics.store().followers().begins(),
             }),
         }
     }
@@ -114,7 +91,8 @@ impl Progress {
 
     /// The transient error that is being retried; `None` during normal operation.
     pub fn outage(&self) -> Option<Error> {
-        self.outage.get().or_else(|| self.reading.outage.get())
+        let read = || self.reading.outage.error();
+        self.outage.error().or_else(read)
     }
 
     pub(crate) fn set_position(&self, position: Option<Position>) {
@@ -131,22 +109,28 @@ impl Progress {
 
     /// Sets or clears the error of reading the log.
     pub(crate) fn set_read_outage(&self, outage: Option<Error>) {
-        self.reading.outage.set(outage);
+        match outage {
+            Some(error) => {
+                self.reading.outage.failed(error);
+            }
+            None => {
+                self.reading.outage.ended();
+            }
+        }
     }
 
     /// Sets or clears the error of applying events. Logs the begin and the end of an outage.
     pub(crate) fn set_apply_outage(&self, outage: Option<Error>) {
-        let cause = outage.as_ref().map(ToString::to_string);
         let position = Position::number_or_zero(self.position());
-        match (self.outage.set(outage), cause) {
-            (None, Some(cause)) => {
-                tracing::warn!(position, cause, "a projection waits for its database");
-            }
-            (Some(since), None) => {
-                let after = since.elapsed();
+        let Some(error) = outage else {
+            if let Some((after, _)) = self.outage.ended() {
                 tracing::info!(position, ?after, "a projection is applied again");
             }
-            _ => {}
+            return;
+        };
+        let cause = error.to_string();
+        if self.outage.failed(error) {
+            tracing::warn!(position, cause, "a projection waits for its database");
         }
     }
 }

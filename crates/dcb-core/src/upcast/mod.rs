@@ -37,6 +37,7 @@
 //! # Ok(()) }
 //! ```
 
+mod check;
 mod store;
 mod versions;
 
@@ -46,6 +47,7 @@ use std::fmt;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
+pub use check::{VersionCheck, check_versions};
 pub use store::Upcasting;
 pub use versions::Versions;
 
@@ -86,6 +88,15 @@ impl Upcasts {
         };
         self.types.insert(event_type.into(), upcast);
         self
+    }
+
+    /// The types and their versions, as one text.
+    pub(crate) fn versions(&self) -> String {
+        let mut versions: Vec<_> = self.types.iter().collect();
+        versions.sort_unstable_by_key(|(name, _)| *name);
+        let versions = versions.iter().map(|(name, upcast)| (name, upcast.current));
+        serde_json::Value::from_iter(versions.map(|(name, version)| (name.as_str(), version)))
+            .to_string()
     }
 
     /// Converts the event's data to the current version of its type. An event of the current version

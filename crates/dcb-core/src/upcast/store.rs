@@ -3,7 +3,7 @@ use std::sync::Arc;
 use futures_util::StreamExt as _;
 
 use super::Upcasts;
-use crate::{Error, EventStore, EventStream, Events, Lanes, Query, ReadOptions};
+use crate::{Error, EventStore, EventStream, Events, KeptStates, Lanes, Query, ReadOptions};
 
 /// A store that returns all events in the current version of their type.
 ///
@@ -64,6 +64,11 @@ impl<S: EventStore> EventStore for Upcasting<S> {
 
     fn lanes(&self) -> Option<&Lanes> {
         Some(&self.lanes)
+    }
+
+    fn kept_states(&self) -> Option<KeptStates> {
+        let states = self.store.kept_states()?;
+        Some(states.upcast(&self.upcasts))
     }
 
     crate::forward_event_store! { self { Self { store, .. } => store }

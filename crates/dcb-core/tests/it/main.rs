@@ -5,6 +5,7 @@ mod any_store;
 mod append_until_known;
 mod backends;
 mod given_when_then;
+mod lone_decision;
 mod memory;
 mod metrics;
 mod ndjson;
@@ -12,7 +13,9 @@ mod postgres;
 mod projection;
 mod restored;
 mod runner;
+mod slices;
 mod sqlite;
+mod stored;
 mod support;
 mod transient;
 mod upcasting;
@@ -26,4 +29,5 @@ fn worker() {
     support::workers::serve();
     runner::killed::serve();
     runner::sqlite::serve();
+    slices::ground::serve();
 }

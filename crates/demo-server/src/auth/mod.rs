@@ -24,8 +24,8 @@ use axum::middleware::Next;
 use axum::response::Response;
 use serde::Deserialize;
 
-use store_http::ApiError;
 use store_http::messages::DEFAULT;
+use store_http::{ApiError, HEALTH_PATHS, explorer};
 
 use caller::Identified;
 use refusal::invalid_token;
@@ -35,22 +35,9 @@ pub(crate) use tokens::{Tokens, check_token_of_default};
 /// In test mode, the response header that carries the token of the request's namespace.
 const ANSWERED_TOKEN: HeaderName = HeaderName::from_static("x-eventodb-token");
 
-/// Paths that never require a token: the health checks, and the page's start file, which holds no
-/// data and explains how to pass a token.
-const OPEN: [&str; 9] = [
-    "/",
-    "/ping",
-    "/health",
-    "/livez",
-    "/readyz",
-    "/dcb/health",
-    "/series/health",
-    "/-/healthy",
-    "/-/ready",
-];
-/// The folders of the page's files and of the files that show the API documentation. The document
+/// The folders of the files of the pages and of those that show the API documentation. The document
 /// itself, `/openapi.json`, is not among them.
-const FILES: [&str; 2] = ["/page/", "/docs/"];
+const FILES: [&str; 3] = ["/page/", "/docs/", explorer::PATH];
 
 /// The callers that may use a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -75,8 +62,13 @@ impl Audience {
     }
 }
 
+/// Whether a path never requires a token: the health checks, and the files of the pages, which hold no data and
+/// explain how to pass a token.
 fn is_open(path: &str) -> bool {
-    OPEN.contains(&path) || FILES.iter().any(|folder| path.starts_with(folder))
+    path == "/"
+        || path == "/explorer"
+        || HEALTH_PATHS.contains(&path)
+        || FILES.iter().any(|folder| path.starts_with(folder))
 }
 
 /// Checks a request before its body is read: rejects a missing or malformed token where the path

@@ -5,7 +5,8 @@ use tokio::sync::watch;
 use tokio::time::{Instant, MissedTickBehavior, interval_at};
 use tsdb::{Batch, Db, Error, MatchOp, Matcher, Sample};
 
-use super::measure::{Measured, descriptions};
+use super::measure::descriptions;
+use super::measured::Measured;
 use super::observed::Observed;
 use super::rates::Rates;
 

@@ -15,10 +15,11 @@ mod access;
 mod histogram;
 mod keep;
 mod measure;
+mod measured;
 mod observed;
 mod process;
 mod rates;
-mod recorded;
+pub(crate) mod recorded;
 mod requests;
 mod state;
 mod summary;
@@ -41,7 +42,6 @@ use access::Logged;
 
 pub(crate) use keep::keep;
 pub(crate) use observed::Observed;
-pub(crate) use recorded::Recorded;
 pub(crate) use summary::summary;
 
 pub(crate) fn routes<S>() -> Router<S>

@@ -1,6 +1,6 @@
 use sysinfo::{Pid, ProcessRefreshKind, ProcessesToUpdate, System};
 
-use super::measure::Measured;
+use super::measured::Measured;
 
 pub(super) const COUNTERS: [(&str, &str); 1] = [(
     "process_cpu_seconds_total",

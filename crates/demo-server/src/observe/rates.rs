@@ -4,7 +4,7 @@ use dcb_core::EventStore as _;
 use tsdb::STALE_MARKER;
 
 use super::histogram::Counted;
-use super::measure::Measured;
+use super::measured::Measured;
 use super::observed::Observed;
 use super::requests::INTERFACES;
 

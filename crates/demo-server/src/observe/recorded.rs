@@ -11,7 +11,7 @@ use metrics::{SharedString, Unit};
 use parking_lot::Mutex;
 use tsdb::{Metadata, MetricKind};
 
-use super::measure::Measured;
+use super::measured::Measured;
 
 /// Upper bounds of the buckets of durations, in seconds.
 const SECONDS: &[f64] = &[

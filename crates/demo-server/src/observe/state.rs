@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::measure::Measured;
+use super::measured::Measured;
 use super::observed::Observed;
 use crate::health::Store;
 use crate::stores::SERIES_FOLDER;

@@ -223,7 +223,7 @@ impl Board {
             let mut events = store
                 .query_stream(&started.follow_up_query()?, options)
                 .await?;
-            let mut board = Self::of(started, Bookmark::position_of(events.head()));
+            let mut board = Self::of(started, events.head());
             let mut is_last = true;
             while let Some(event) = events.next().await {
                 let event = event?;
@@ -243,11 +243,11 @@ impl Board {
         Ok(Self::of(nothing, store.head().await?))
     }
 
-    fn of(started: DemoStarted, head: Option<Position>) -> Self {
+    fn of(started: DemoStarted, head: Option<Bookmark>) -> Self {
         let courses = started.courses.into_iter();
         let students = started.students.into_iter();
         Self {
-            position: head.map_or(0, Position::get),
+            position: head.map_or(0, |head| head.position.get()),
             courses: courses
                 .map(|course| CourseSeats { course, taken: 0 })
                 .collect(),

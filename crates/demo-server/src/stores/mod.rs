@@ -9,10 +9,12 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use dcb_core::EventStore as _;
+use dcb_core::postgres::Projections;
 use local_postgres::{LocalPostgres, Options};
+use tokio::sync::Mutex;
 
 use crate::forward::{self, Forwarding};
-use crate::observe::Recorded;
+use crate::observe::recorded::Recorded;
 use crate::settings::Settings;
 use store_http::messages::default_name;
 
@@ -31,6 +33,9 @@ pub(crate) const MESSAGES: &str = "messages";
 /// The server's stores.
 pub(crate) struct Stores {
     pub(crate) events: Events,
+    /// The sliced projections in the events' database. Other programs run them, so a data folder, which
+    /// only one server may use, has none.
+    pub(crate) projections: Option<Mutex<Projections>>,
     pub(crate) messages: Arc<MessageNamespaces>,
     pub(crate) series: tsdb::Db,
     /// The reason why the files of the series could not be opened. `series` is empty then, and its
@@ -91,11 +96,26 @@ pub enum OpenError {
         "can't forward samples: {0}; for https://, the system needs trusted certificates, or name their file with SSL_CERT_FILE"
     )]
     Forward(std::io::Error),
+    /// The certificate for gRPC, or its key, can't be read.
+    #[error("can't read {}: {source}; --grpc-cert and --grpc-tls-key name files in PEM", file.display())]
+    GrpcFile {
+        /// The file.
+        file: PathBuf,
+        /// The system's error.
+        source: std::io::Error,
+    },
+    /// The certificate for gRPC, or its key, can't be used.
+    #[error("{0}; --grpc-cert and --grpc-tls-key name files in PEM that belong together")]
+    Grpc(#[from] dcb_grpc::ServeError),
     /// The address can't be bound.
-    #[error("can't listen on {address}: {source}; choose another address with --port or --listen")]
+    #[error(
+        "can't listen on {address}: {source}; choose another address with {option} or --listen"
+    )]
     Listen {
         /// The address.
         address: std::net::SocketAddr,
+        /// The option of the port.
+        option: &'static str,
         /// The system's error.
         source: std::io::Error,
     },
@@ -143,6 +163,7 @@ impl Stores {
             .map_err(OpenError::Forward)?;
         Ok(Self {
             events,
+            projections: url.as_deref().map(projections).transpose()?,
             messages: Arc::new(messages),
             series,
             forwarding,
@@ -187,6 +208,10 @@ async fn in_postgres(
 /// The events of a database.
 pub(crate) fn events_config(url: &str) -> dcb_core::postgres::Config {
     dcb_core::postgres::Config::new(url)
+}
+
+fn projections(url: &str) -> Result<Mutex<Projections>, dcb_core::Error> {
+    Ok(Mutex::new(Projections::new(&events_config(url))?))
 }
 
 /// The namespaces of a database. Clients of Message DB reach the messages of `default`.

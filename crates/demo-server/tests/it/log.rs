@@ -109,7 +109,7 @@ fn json_log_has_an_object_on_each_line() {
     assert_eq!(installed["target"], "dcb_core::sqlite::schema");
     assert_eq!(
         (&installed["from"], &installed["to"]),
-        (&0.into(), &1.into())
+        (&0.into(), &2.into())
     );
     line("stopping: finishing the requests in progress");
 }

@@ -77,7 +77,56 @@ async fn page_loads_only_files_of_this_server() {
             None => part.starts_with("/page/").then(|| part.to_owned()),
         }));
     }
-    assert_eq!(seen.len(), 11, "{seen:?}");
+    assert_eq!(seen.len(), 13, "{seen:?}");
+    client.stop().await;
+}
+
+#[tokio::test]
+async fn explorer_loads_only_its_own_files() {
+    let client = Client::start().await;
+    let mut waiting = vec![String::new()];
+    let mut seen = HashSet::new();
+    while let Some(file) = waiting.pop() {
+        if !seen.insert(file.clone()) {
+            continue;
+        }
+        let answer = client.get(&format!("/explorer/{file}")).await;
+        assert_eq!(answer.status, StatusCode::OK, "{file}");
+        let policy = &answer.headers[header::CONTENT_SECURITY_POLICY];
+        assert!(
+            policy
+                .to_str()
+                .is_ok_and(|policy| !policy.contains("unsafe"))
+        );
+        let wanted = match file.rsplit_once('.') {
+            Some((_, "js")) => "text/javascript; charset=utf-8",
+            Some((_, "css")) => "text/css; charset=utf-8",
+            Some(_) => "image/svg+xml",
+            None => "text/html; charset=utf-8",
+        };
+        assert_eq!(answer.headers[header::CONTENT_TYPE], wanted, "{file}");
+        let text = answer.text();
+        let elsewhere = text.replace("http://www.w3.org/2000/svg", "");
+        assert!(
+            !elsewhere.contains("http:") && !elsewhere.contains("https:"),
+            "{file}"
+        );
+        let is_file = |part: &str| {
+            let (name, kind) = part.rsplit_once('.').unwrap_or_default();
+            ["js", "css", "svg"].contains(&kind)
+                && name.bytes().all(|byte| byte.is_ascii_lowercase())
+        };
+        let quoted = text
+            .split(['"', '\''])
+            .map(|part| part.trim_start_matches("./"));
+        waiting.extend(quoted.filter(|part| is_file(part)).map(str::to_owned));
+    }
+    assert_eq!(seen.len(), 10, "{seen:?}");
+    let missing = client.get("/explorer/nothing.js").await;
+    assert_refused(&missing, StatusCode::NOT_FOUND, "NOT_FOUND");
+    let moved = client.get("/explorer?token=a%20b").await;
+    assert_eq!(moved.status, StatusCode::PERMANENT_REDIRECT);
+    assert_eq!(moved.headers[header::LOCATION], "explorer/?token=a%20b");
     client.stop().await;
 }
 
@@ -335,6 +384,40 @@ async fn rushes_are_limited_in_size_and_run_one_at_a_time() {
     client.stop().await;
 }
 
+/// Both kinds of store see every event. Only the cold one reads for each decision.
+async fn assert_warm(client: &Client) {
+    let size = json!({ "sold": 700, "decisions": 20 });
+    let sale = client.post("/demo/decisions", &size).await.ok();
+    for (kind, reads) in [("cold", 20), ("warm", 1)] {
+        assert_eq!(sale[kind]["seen"], 719, "{sale}");
+        assert_eq!(sale[kind]["reads"], reads, "{sale}");
+    }
+}
+
+#[tokio::test]
+async fn warm_decisions_read_once_on_sqlite() {
+    let client = Client::start().await;
+    assert_warm(&client).await;
+    for (sold, decisions, field) in [
+        (5001, 1, "sold"),
+        (0, 0, "decisions"),
+        (0, 501, "decisions"),
+    ] {
+        let size = json!({ "sold": sold, "decisions": decisions });
+        let refused = client.post("/demo/decisions", &size).await;
+        assert_refused(&refused, StatusCode::BAD_REQUEST, "INVALID_REQUEST");
+        assert_eq!(refused.json()["details"]["field"], field);
+    }
+    client.stop().await;
+}
+
+#[tokio::test]
+async fn warm_decisions_read_once_on_postgres() {
+    let (client, _database) = on_postgres().await;
+    assert_warm(&client).await;
+    client.stop().await;
+}
+
 #[tokio::test]
 async fn unreadable_demo_event_gives_an_empty_board() {
     let client = Client::start().await;
@@ -377,7 +460,12 @@ async fn require_token_leaves_only_the_page_files_open() {
     }
     let closed = client.get("/demo/state").await;
     assert_refused(&closed, StatusCode::UNAUTHORIZED, "AUTH_REQUIRED");
-    for path in ["/demo/courses", "/demo/enroll", "/demo/rush"] {
+    for path in [
+        "/demo/courses",
+        "/demo/enroll",
+        "/demo/rush",
+        "/demo/decisions",
+    ] {
         let closed = client.post(path, &Value::Null).await;
         assert_refused(&closed, StatusCode::UNAUTHORIZED, "AUTH_REQUIRED");
     }

@@ -291,14 +291,17 @@ fn dropped_container_start_does_not_wait_for_the_engine() {
 
 /// Answers every request until a POST, which would create something.
 fn answer_all_but_posts(mut connection: TcpStream) {
-    let mut request = [0; 4096];
+    let (mut part, mut request) = ([0; 4096], Vec::new());
     let mut silent = false;
-    while let Ok(length @ 1..) = connection.read(&mut request) {
-        silent |= request[..length].starts_with(b"POST");
-        if !silent {
+    while let Ok(length @ 1..) = connection.read(&mut part) {
+        request.extend_from_slice(&part[..length]);
+        silent |= request.starts_with(b"POST");
+        // A request can arrive in several parts.
+        if !silent && request.ends_with(b"\r\n\r\n") {
             let answer =
                 b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{}";
             connection.write_all(answer).expect("it reads the answer");
+            request.clear();
         }
     }
 }

@@ -2,8 +2,8 @@
 
 use message_conformance::{Json, Model};
 use message_store::{
-    Bookmark, Category, CategoryRead, Error, MessageStore, Position, RecordedMessage, StreamName,
-    StreamRead, StreamWrite, Written,
+    Bookmark, Category, CategoryRead, Checkpoint, Error, MessageStore, Position, RecordedMessage,
+    StreamName, StreamRead, StreamWrite, Written,
 };
 
 /// The model without its own forms of the provided methods.
@@ -34,16 +34,16 @@ impl MessageStore for Required {
         self.0.get_category_messages(category, read).await
     }
 
-    async fn head_bookmark(&self) -> Result<Option<Bookmark>, Error> {
-        self.0.head_bookmark().await
+    async fn head(&self) -> Result<Option<Bookmark>, Error> {
+        self.0.head().await
     }
 
     async fn truncate_stream(&self, stream: &StreamName, before: Position) -> Result<u64, Error> {
         self.0.truncate_stream(stream, before).await
     }
 
-    async fn checkpoint(&self, consumer: &str) -> Result<Option<Bookmark>, Error> {
-        self.0.checkpoint(consumer).await
+    async fn all_checkpoints(&self) -> Result<Vec<Checkpoint>, Error> {
+        self.0.all_checkpoints().await
     }
 
     async fn save_checkpoint(

@@ -11,7 +11,6 @@ use serde_json::value::RawValue;
 
 pub use equality::same_json;
 
-use crate::text::malformed;
 use crate::{Error, Problem};
 
 /// Maximum nesting of arrays and objects. serde_json reads no deeper.
@@ -19,7 +18,7 @@ pub(crate) const MAX_DEPTH: usize = 127;
 
 /// Encodes a value.
 pub(crate) fn encode<T: Serialize + ?Sized>(value: &T) -> Result<String, Problem> {
-    serde_json::to_string(value).map_err(|error| malformed(error.to_string()))
+    serde_json::to_string(value).map_err(|error| Problem::malformed(error.to_string()))
 }
 
 /// Decodes a value.
@@ -31,11 +30,14 @@ pub(crate) fn decode<T: DeserializeOwned>(text: &str) -> Result<T, Error> {
 
 /// Rejects a text that is not exactly one JSON value, or that is nested too deep.
 pub(crate) fn check(text: &str) -> Result<(), Problem> {
-    serde_json::from_str::<&RawValue>(text).map_err(|error| malformed(error.to_string()))?;
+    serde_json::from_str::<&RawValue>(text)
+        .map_err(|error| Problem::malformed(error.to_string()))?;
     // `RawValue` skips values without a depth limit. Each level takes two characters, so a short
     // text can't exceed the limit.
     if text.len() > 2 * MAX_DEPTH && depth(text) > MAX_DEPTH {
-        return Err(malformed(format!("nested deeper than {MAX_DEPTH} levels")));
+        return Err(Problem::malformed(format!(
+            "nested deeper than {MAX_DEPTH} levels"
+        )));
     }
     Ok(())
 }

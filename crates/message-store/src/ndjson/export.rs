@@ -22,20 +22,22 @@ pub struct ExportOptions {
     pub gzip: bool,
 }
 
-/// Writes messages as lines of JSON and returns their number. The export reads the store's head
-/// when it starts and ends there. After each page, it calls `progress` with the number of messages
-/// so far.
+/// Writes messages as lines of JSON (see [`ndjson`](crate::ndjson)) and returns their number. The export
+/// reads the store's head when it starts and ends there. After each page, it calls `progress` with the
+/// number of messages so far.
 ///
-/// A line has `id`, `stream`, `type`, `pos`, `gpos`, `data`, `meta` and `time`, with data and
-/// metadata as the store returns them and the time in UTC. If the store reads categories from a
-/// replica that is behind, the export of a category lacks the newest messages.
+/// Data and metadata are as the store returns them, and the time is in UTC. If the store reads from a
+/// replica that is behind, the export lacks the newest messages.
+///
+/// An export of all categories ends with the checkpoints that consumers had when it started. What a
+/// consumer handles during the export, it handles again in the new store, so stop the consumers first.
 ///
 /// Writes to `output` may block the calling task. Pass a buffer in memory, or call this where
 /// blocking is allowed.
 ///
 /// # Errors
-/// The errors of [`MessageStore::head`] and [`MessageStore::get_category_messages`], and
-/// [`Error::Io`] if `output` fails.
+/// The errors of [`MessageStore::head`], [`MessageStore::get_category_messages`] and
+/// [`MessageStore::all_checkpoints`], and [`Error::Io`] if `output` fails.
 #[instrument(level = "debug", name = "messages.export", skip_all)]
 pub async fn export<S: MessageStore>(
     store: &S,
@@ -59,6 +61,24 @@ async fn write_lines<S: MessageStore>(
     store: &S,
     output: &mut impl Write,
     options: ExportOptions,
+    progress: impl FnMut(u64),
+) -> Result<u64, Error> {
+    // Read before the head, so that no checkpoint is beyond the last message.
+    let checkpoints = match options.category.is_all() {
+        true => store.all_checkpoints().await?,
+        false => Vec::new(),
+    };
+    let exported = write_messages(store, output, options, progress).await?;
+    for checkpoint in checkpoints {
+        line::write_checkpoint(output, checkpoint)?;
+    }
+    Ok(exported)
+}
+
+async fn write_messages<S: MessageStore>(
+    store: &S,
+    output: &mut impl Write,
+    options: ExportOptions,
     mut progress: impl FnMut(u64),
 ) -> Result<u64, Error> {
     let Some(head) = store.head().await? else {
@@ -67,7 +87,8 @@ async fn write_lines<S: MessageStore>(
     let (mut exported, mut next, mut lines) = (0, options.from, Vec::new());
     // Stop at the head read at the start: while others write, the newest head could keep moving out
     // of reach.
-    while next <= head {
+    let end = head.position;
+    while next <= end {
         let read = CategoryRead::new().position(next).batch_size(PAGE_MESSAGES);
         let page = store.get_category_messages(&options.category, read).await?;
         let Some(last) = page.last() else { break };
@@ -75,9 +96,9 @@ async fn write_lines<S: MessageStore>(
         lines.clear();
         for message in page
             .iter()
-            .filter(|message| message.global_position() <= head)
+            .filter(|message| message.global_position() <= end)
         {
-            line::write(&mut lines, message)?;
+            line::write_message(&mut lines, message)?;
             exported += 1;
         }
         output.write_all(&lines)?;

@@ -1,14 +1,15 @@
 use std::io::{BufRead, BufReader, Read};
 
 use flate2::bufread::MultiGzDecoder;
+use store_fault::shared;
 use tracing::instrument;
 
-use super::line;
-use crate::error::shared;
-use crate::{Error, MessageStore, RecordedMessage};
+use super::checkpoint;
+use super::line::Line;
+use crate::{Checkpoint, Error, MessageStore, RecordedMessage};
 
-/// Maximum number of messages per commit.
-const BATCH_MESSAGES: usize = 1000;
+/// Maximum number of lines per commit.
+const BATCH_LINES: usize = 1000;
 /// Size in bytes at which a batch is committed even if it has fewer messages.
 const BATCH_BYTES: usize = 8 << 20;
 /// Maximum length of a line. Keeps an input without line feeds from using up the memory.
@@ -26,16 +27,21 @@ pub struct Imported {
     pub stored: u64,
 }
 
-/// Stores the lines that [`export`](super::export) wrote, compressed or not, with
-/// their ids, positions, global positions and times. `progress` is called after each committed
-/// batch.
+/// Stores the lines that [`export`](super::export) wrote, compressed or not: messages with their ids,
+/// positions, global positions and times, and the checkpoints of consumers. `progress` is called after
+/// each committed batch.
+///
+/// A checkpoint is saved after the messages before its line, unless the consumer has a later one. It is
+/// refused if the store ends before it, or has another message there. To import without a checkpoint,
+/// remove its line. The checkpoint of a message that was deleted before the export is saved without the
+/// message's id.
 ///
 /// After an interruption, import the same input again: stored messages are skipped. Reads from
 /// `input` may block the calling task. Pass an input in memory, or call this where blocking is
 /// allowed.
 ///
 /// # Errors
-/// [`Error::Import`] for a line that is not a message or that the store can't store;
+/// [`Error::Import`] for a line that is neither a message nor a checkpoint, or that the store can't store;
 /// [`Error::ImportConflict`] and the other errors of [`MessageStore::import_messages`];
 /// [`Error::Io`] if `input` fails. Batches committed before the error stay stored.
 #[instrument(level = "debug", name = "messages.import", skip_all)]
@@ -60,13 +66,16 @@ async fn store_lines<S: MessageStore>(
     let mut reader = LineReader::new(input);
     let mut imported = Imported::default();
     loop {
-        let (batch, line_numbers) = reader.next_batch()?;
-        if batch.is_empty() {
+        let batch = reader.next_batch()?;
+        if batch.messages.is_empty() && batch.checkpoints.is_empty() {
             return Ok(imported);
         }
-        imported.read += batch.len() as u64;
-        let stored = store.import_messages(batch).await;
-        imported.stored += stored.map_err(|failed| with_line(failed, &line_numbers))?;
+        imported.read += batch.messages.len() as u64;
+        let stored = store.import_messages(batch.messages).await;
+        imported.stored += stored.map_err(|failed| with_line(failed, &batch.line_numbers))?;
+        for (line, saved) in &batch.checkpoints {
+            checkpoint::save(store, *line, saved).await?;
+        }
         progress(imported);
     }
 }
@@ -89,7 +98,17 @@ fn with_line(failed: Error, line_numbers: &[u64]) -> Error {
     }
 }
 
-/// Reads messages line by line.
+/// The lines of one commit.
+#[derive(Default)]
+struct Batch {
+    messages: Vec<RecordedMessage>,
+    /// The line of each message.
+    line_numbers: Vec<u64>,
+    /// Checkpoints to save after the messages, with their lines.
+    checkpoints: Vec<(u64, Checkpoint)>,
+}
+
+/// Reads line by line.
 struct LineReader<R> {
     input: R,
     line: Vec<u8>,
@@ -105,23 +124,27 @@ impl<R: BufRead> LineReader<R> {
         }
     }
 
-    /// The messages of the next commit and their line numbers. Both lists are empty at the end of
-    /// the input.
-    fn next_batch(&mut self) -> Result<(Vec<RecordedMessage>, Vec<u64>), Error> {
-        let (mut batch, mut line_numbers, mut bytes) = (Vec::new(), Vec::new(), 0);
-        while batch.len() < BATCH_MESSAGES && bytes < BATCH_BYTES {
-            let Some(message) = self.next_message()? else {
-                break;
-            };
-            bytes += message.size_bytes();
-            batch.push(message);
-            line_numbers.push(self.number);
+    /// The next lines; none at the end of the input.
+    fn next_batch(&mut self) -> Result<Batch, Error> {
+        let (mut batch, mut bytes) = (Batch::default(), 0);
+        while batch.messages.len() + batch.checkpoints.len() < BATCH_LINES && bytes < BATCH_BYTES {
+            match self.next_line()? {
+                None => break,
+                Some(Line::Message(message)) => {
+                    bytes += message.size_bytes();
+                    batch.messages.push(message);
+                    batch.line_numbers.push(self.number);
+                }
+                Some(Line::Checkpoint(checkpoint)) => {
+                    batch.checkpoints.push((self.number, checkpoint));
+                }
+            }
         }
-        Ok((batch, line_numbers))
+        Ok(batch)
     }
 
-    /// The next message. Skips empty lines.
-    fn next_message(&mut self) -> Result<Option<RecordedMessage>, Error> {
+    /// The next line that is not empty.
+    fn next_line(&mut self) -> Result<Option<Line>, Error> {
         loop {
             self.line.clear();
             let mut limited = self.input.by_ref().take(MAX_LINE_BYTES);
@@ -130,7 +153,7 @@ impl<R: BufRead> LineReader<R> {
             }
             self.number += 1;
             if !self.line.trim_ascii().is_empty() {
-                let parsed = line::parse(&self.line);
+                let parsed = Line::parse(&self.line);
                 return parsed.map(Some).map_err(|source| Error::Import {
                     line: self.number,
                     source: shared(source),

@@ -6,9 +6,9 @@ use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::value::RawValue;
 use uuid::Uuid;
 
-use crate::{Error, GlobalPosition, Position, RecordedMessage, RecordedParts, json};
+use crate::{Checkpoint, Error, GlobalPosition, Position, RecordedMessage, RecordedParts, json};
 
-/// The JSON object of a line. Unknown fields are refused, because the import would lose them.
+/// The JSON object of a message. Unknown fields are refused, because the import would lose them.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct JsonMessage<'a> {
@@ -37,9 +37,12 @@ fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<&'de Raw
     <&RawValue>::deserialize(deserializer).map(Some)
 }
 
-/// Appends a message as a line, with its line feed. Data and metadata are copied, except that line
-/// feeds in their white space become spaces.
-pub(super) fn write(line: &mut Vec<u8>, message: &RecordedMessage) -> Result<(), Error> {
+/// Appends a message as a line of an [`export`](super::export), with its line feed. Data and metadata are
+/// copied, except that line feeds in their white space become spaces.
+///
+/// # Errors
+/// [`Error::Json`] if the message's data, metadata or time has no JSON form.
+pub fn write_message(line: &mut Vec<u8>, message: &RecordedMessage) -> Result<(), Error> {
     // The buffer may already contain the lines of earlier messages.
     let start = line.len();
     let encoded = JsonMessage {
@@ -70,11 +73,61 @@ fn raw(text: &str) -> Result<&RawValue, Error> {
     })
 }
 
-/// The reason why a line is not a message.
+/// A line of an export.
+pub(super) enum Line {
+    Message(RecordedMessage),
+    Checkpoint(Checkpoint),
+}
+
+/// The line of a checkpoint. Its key comes first.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct CheckpointLine {
+    checkpoint: JsonCheckpoint,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct JsonCheckpoint {
+    consumer: String,
+    /// The text of a bookmark.
+    handled: String,
+}
+
+/// Writes a checkpoint as a line, with its line feed.
+pub(super) fn write_checkpoint(
+    output: &mut impl Write,
+    checkpoint: Checkpoint,
+) -> Result<(), Error> {
+    let checkpoint = JsonCheckpoint {
+        consumer: checkpoint.consumer,
+        handled: checkpoint.handled.to_string(),
+    };
+    let line = CheckpointLine { checkpoint };
+    serde_json::to_writer(&mut *output, &line).map_err(std::io::Error::from)?;
+    Ok(output.write_all(b"\n")?)
+}
+
+/// The reason why a line can't be imported.
 type LineError = Box<dyn std::error::Error + Send + Sync>;
 
-/// Parses a line.
-pub(super) fn parse(line: &[u8]) -> Result<RecordedMessage, LineError> {
+impl Line {
+    /// Parses a line.
+    pub(super) fn parse(line: &[u8]) -> Result<Self, LineError> {
+        let inside = line.trim_ascii_start().strip_prefix(b"{");
+        let inside = inside.unwrap_or_default().trim_ascii_start();
+        if !inside.starts_with(b"\"checkpoint\"") {
+            return parse_message(line).map(Self::Message);
+        }
+        let CheckpointLine { checkpoint } = serde_json::from_slice(line)?;
+        Ok(Self::Checkpoint(Checkpoint {
+            consumer: checkpoint.consumer,
+            handled: checkpoint.handled.parse()?,
+        }))
+    }
+}
+
+fn parse_message(line: &[u8]) -> Result<RecordedMessage, LineError> {
     let line: JsonMessage<'_> = serde_json::from_slice(line)?;
     for (field, name) in [("stream", &line.stream), ("type", &line.message_type)] {
         if name.contains('\0') {

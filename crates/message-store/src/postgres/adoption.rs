@@ -18,6 +18,7 @@ use sqlx::postgres::PgConnection;
 use sqlx::{AssertSqlSafe, Connection as _};
 use tokio::time::{Instant, sleep};
 
+use super::adoption_bodies::name_changed;
 use super::adoption_obstacles::obstacles;
 use super::design::{all_files, files};
 use super::error::error;
@@ -29,18 +30,6 @@ macro_rules! adoption {
         include_str!(concat!("../../schema/postgres/adoption/", $name, ".sql"))
     };
 }
-
-/// The columns of Message DB's table. Their order differs between its versions.
-pub(super) const COLUMNS: [(&str, &str); 8] = [
-    ("data", "jsonb"),
-    ("global_position", "bigint"),
-    ("id", "uuid"),
-    ("metadata", "jsonb"),
-    ("position", "bigint"),
-    ("stream_name", "text"),
-    ("time", "timestamp without time zone"),
-    ("type", "text"),
-];
 
 /// The functions of Message DB, which the adoption replaces.
 const THEIRS: [&str; 12] = [
@@ -63,14 +52,15 @@ const OWNER: &str = "an adoption needs a role that owns the objects of Message D
 /// The interval at which [`end`] checks whether the transactions have ended.
 const PAUSE: Duration = Duration::from_millis(20);
 
-/// Whether the schema has a table of messages that this library did not install.
+/// Whether the schema has a table of messages, or a view in its place, that this library did not install.
 pub(super) async fn is_foreign(
     connection: &mut PgConnection,
     schema: &Schema,
 ) -> Result<bool, Error> {
-    const FOREIGN: &str = "SELECT count(*) FILTER (WHERE tablename = 'messages') > 0 \
-             AND count(*) FILTER (WHERE tablename = 'migration') = 0 \
-          FROM pg_catalog.pg_tables WHERE schemaname = $1";
+    const FOREIGN: &str = "SELECT count(*) FILTER (WHERE c.relname = 'messages') > 0 \
+             AND count(*) FILTER (WHERE c.relname = 'migration') = 0 \
+          FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace \
+         WHERE n.nspname = $1 AND c.relname IN ('messages', 'migration')";
     sqlx::query_scalar(FOREIGN)
         .persistent(false)
         .bind(schema.name())
@@ -93,6 +83,7 @@ pub(super) async fn adopt(
         return Ok(());
     }
     check_obstacles(transaction, schema).await?;
+    name_changed(transaction, schema).await?;
     tracing::info!(
         schema = schema.name(),
         "adopting Message DB's tables; builds the indexes messages_stream and messages_category"

@@ -5,16 +5,38 @@ use postgres_store::Schema;
 use sqlx::AssertSqlSafe;
 use sqlx::postgres::PgConnection;
 
-use super::adoption::COLUMNS;
 use super::error::error;
 use crate::Error;
+
+/// The columns of Message DB's table. Their order differs between its versions.
+const COLUMNS: [(&str, &str); 8] = [
+    ("data", "jsonb"),
+    ("global_position", "bigint"),
+    ("id", "uuid"),
+    ("metadata", "jsonb"),
+    ("position", "bigint"),
+    ("stream_name", "text"),
+    ("time", "timestamp without time zone"),
+    ("type", "text"),
+];
 
 /// Columns that are not Message DB's.
 const ACTUAL: &str = "SELECT a.attname::text, format_type(a.atttypid, a.atttypmod) \
       FROM pg_catalog.pg_attribute a \
       JOIN pg_catalog.pg_class c ON c.oid = a.attrelid \
       JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace \
-     WHERE n.nspname = $1 AND c.relname = 'messages' AND a.attnum > 0 AND NOT a.attisdropped";
+     WHERE n.nspname = $1 AND c.relname = 'messages' AND c.relkind = 'r' \
+       AND a.attnum > 0 AND NOT a.attisdropped";
+
+/// What the adoption changes or needs, and is not there.
+const MISSING: &str = "\
+    SELECT format('relation %s is not a table: give the table of messages this name', c.oid::regclass) \
+      FROM pg_catalog.pg_class c \
+     WHERE c.relnamespace = to_regnamespace('message_store') AND c.relname = 'messages' \
+       AND c.relkind <> 'r' \
+    UNION ALL \
+    SELECT 'type message is missing: create it as Message DB does' \
+     WHERE to_regtype('message_store' || '.message') IS NULL";
 
 /// Objects that use the names of streams or types, whose collation changes, or a summary, which is
 /// made again. PostgreSQL rebuilds indexes, constraints and statistics itself.
@@ -73,15 +95,24 @@ pub(super) async fn obstacles(
         .map_err(|failed| error(&failed))?;
     let has = |(name, is): &(&str, &str)| actual.iter().any(|(a, b)| a == name && b == is);
     let missing = COLUMNS.iter().filter(|column| !has(column));
+    // Without a table there are no columns.
+    let missing = missing.filter(|_| !actual.is_empty());
     let mut lines: Vec<String> = missing
         .map(|(name, is)| format!("column messages.{name} is not Message DB's {is}"))
         .collect();
-    for (sql, names) in [(DEPENDENTS, views), (TAKEN, functions)] {
+    for (sql, names) in [
+        (MISSING, None),
+        (DEPENDENTS, Some(views)),
+        (TAKEN, Some(functions)),
+    ] {
         // The name without quotes, because it stands in a literal.
         let sql = sql.replace("'message_store'", &format!("'{}'", schema.quoted()));
-        let found: Vec<String> = sqlx::query_scalar(AssertSqlSafe(sql))
-            .persistent(false)
-            .bind(names)
+        let statement = sqlx::query_scalar(AssertSqlSafe(sql)).persistent(false);
+        let statement = match names {
+            Some(names) => statement.bind(names),
+            None => statement,
+        };
+        let found: Vec<String> = statement
             .fetch_all(&mut *connection)
             .await
             .map_err(|failed| error(&failed))?;

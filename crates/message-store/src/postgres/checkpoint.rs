@@ -3,7 +3,7 @@
 use super::PostgresStore;
 use super::read::number;
 use super::row;
-use crate::{Bookmark, Error};
+use crate::{Bookmark, Checkpoint, Error};
 
 impl PostgresStore {
     pub(super) async fn read_checkpoint(&self, consumer: &str) -> Result<Option<Bookmark>, Error> {
@@ -12,6 +12,12 @@ impl PostgresStore {
         let statement = || sqlx::query(sql.clone()).bind(consumer);
         let rows = self.rows(statement).await?;
         rows.first().map(row::checkpoint).transpose()
+    }
+
+    pub(super) async fn read_checkpoints(&self) -> Result<Vec<Checkpoint>, Error> {
+        let statement = || sqlx::query(self.shared.statements.all_checkpoints.clone());
+        let rows = self.rows(statement).await?;
+        rows.iter().map(row::checkpoint_of_consumer).collect()
     }
 
     pub(super) async fn write_checkpoint(

@@ -46,7 +46,7 @@ impl Counters {
             }
         }
         self.messages_written.fetch_add(stored, Ordering::Relaxed);
-        self.metrics.committed(stored);
+        self.metrics.store().committed(stored);
     }
 
     pub(super) fn read(&self, messages: usize) {
@@ -57,7 +57,7 @@ impl Counters {
 
     pub(super) fn lost_connection(&self) {
         self.lost_connections.fetch_add(1, Ordering::Relaxed);
-        self.metrics.lost_writer();
+        self.metrics.store().lost_writer();
     }
 
     /// The current values, together with those of the queues.

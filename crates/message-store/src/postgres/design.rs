@@ -2,8 +2,8 @@
 
 use postgres_store::{Design, Schema};
 
-use crate::Error;
-use crate::text::{check, invalid, malformed};
+use crate::text::{check, invalid};
+use crate::{Error, Problem};
 
 /// The schema that clients of Message DB expect.
 pub(super) const MESSAGE_STORE: &str = "message_store";
@@ -90,7 +90,7 @@ pub(super) fn all_files() -> impl Iterator<Item = &'static str> {
 pub(super) fn schema(name: &str) -> Result<Schema, Error> {
     const MAX_BYTES: usize = 63;
     check(name, MAX_BYTES).map_err(invalid("schema"))?;
-    Schema::new(&DESIGN, name).map_err(|reason| invalid("schema")(malformed(reason)))
+    Schema::new(&DESIGN, name).map_err(|reason| invalid("schema")(Problem::malformed(reason)))
 }
 
 /// Whether clients of Message DB use this schema.

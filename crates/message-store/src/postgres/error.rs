@@ -2,8 +2,8 @@
 
 use postgres_store::{StoreError, fault, violated_constraint};
 
-use crate::text::{invalid, malformed};
-use crate::{Error, Fault};
+use crate::text::invalid;
+use crate::{Error, Fault, Problem};
 
 /// Whether a message failed because another transaction stored its id after the server had looked it
 /// up.
@@ -18,7 +18,7 @@ pub(super) fn error(error: &sqlx::Error) -> Error {
 
 impl StoreError for Error {
     fn invalid(field: &'static str, reason: String) -> Self {
-        invalid(field)(malformed(reason))
+        invalid(field)(Problem::malformed(reason))
     }
 
     fn fault(&self) -> Option<&Fault> {

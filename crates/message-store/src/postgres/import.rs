@@ -3,9 +3,9 @@
 use std::collections::{HashMap, HashSet};
 
 use postgres_store::Element::{Int8, Text, Timestamp, Uuid as Id};
-use postgres_store::{BEGIN, Bound, Column, Failure, failure};
+use postgres_store::{Bound, Column};
+use sqlx::SqlStr;
 use sqlx::postgres::PgConnection;
-use sqlx::{Connection as _, SqlStr};
 use uuid::Uuid;
 
 use super::PostgresStore;
@@ -15,7 +15,7 @@ use super::read::{number, position};
 use super::row::{self, POSTGRES_EPOCH_US};
 use super::schema::lock_key;
 use crate::text::invalid;
-use crate::{Error, GlobalPosition, Position, RecordedMessage, same_json};
+use crate::{Error, Fault, GlobalPosition, Position, RecordedMessage, same_json};
 
 impl PostgresStore {
     pub(super) async fn import(&self, messages: &[RecordedMessage]) -> Result<u64, Error> {
@@ -23,22 +23,25 @@ impl PostgresStore {
         check_json(messages, self.shared.config.limits.max_message_bytes)?;
         // This connection has no statement timeout, because an import may wait long for other
         // writers.
-        let mut connection = self.shared.config.administrator::<Error>().await?;
-        let mut transaction = connection
-            .begin_with(BEGIN)
-            .await
-            .map_err(|failed| error(&failed))?;
-        self.lock_out_writers(&mut transaction, messages).await?;
-        let stored = self.stored(&mut transaction, messages).await?;
-        let new = stored.new_messages(messages)?;
-        if let Some(last) = new.last() {
-            let last = number(last.global_position().get());
-            self.insert(&mut transaction, &new).await?;
-            let advance = sqlx::query(self.shared.statements.set_last_position.clone()).bind(last);
-            run(advance, &mut transaction).await?;
-        }
-        let committed = transaction.commit().await;
-        committed.map_err(|failed| commit_error(&failed, &new))?;
+        let (mut connection, watch) = self.shared.config.administrator::<Error>().await?;
+        let writing = async {
+            let begun = watch.begin(&mut connection).await;
+            let mut transaction = begun.map_err(|failed| error(&failed))?;
+            self.lock_out_writers(&mut transaction, messages).await?;
+            let stored = self.stored(&mut transaction, messages).await?;
+            let new = stored.new_messages(messages)?;
+            if let Some(last) = new.last() {
+                let last = number(last.global_position().get());
+                self.insert(&mut transaction, &new).await?;
+                let advance = sqlx::query(self.shared.statements.set_last_position.clone());
+                run(advance.bind(last), &mut transaction).await?;
+            }
+            Ok::<_, Error>((transaction, new))
+        };
+        let (transaction, new) = watch.over(writing).await?;
+        let committing = async { transaction.commit().await.map_err(|failed| error(&failed)) };
+        let committed = watch.over(committing).await;
+        committed.map_err(|failed| commit_error(failed, &new))?;
         self.shared.notifier.notify();
         Ok(new.len() as u64)
     }
@@ -177,12 +180,12 @@ async fn run(statement: Bound<'_>, connection: &mut PgConnection) -> Result<(), 
 }
 
 /// The error of a failed commit. If the connection was lost, the messages may be stored.
-fn commit_error(failed: &sqlx::Error, new: &[&RecordedMessage]) -> Error {
-    match failure(failed) {
-        Failure::Lost => Error::OutcomeUnknown {
+fn commit_error(failed: Error, new: &[&RecordedMessage]) -> Error {
+    match failed {
+        Error::Fault(Fault::Unreachable(_)) => Error::OutcomeUnknown {
             ids: new.iter().map(|message| message.id()).collect(),
         },
-        _ => error(failed),
+        failed => failed,
     }
 }
 

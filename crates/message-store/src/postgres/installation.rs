@@ -1,6 +1,6 @@
 //! Installing and checking the schema of a store without opening it.
 
-use postgres_store::{BEGIN, Schema};
+use postgres_store::{Schema, Watch};
 use sqlx::Connection as _;
 use sqlx::postgres::PgConnection;
 
@@ -54,31 +54,42 @@ pub async fn install_schema(config: &Config) -> Result<(), Error> {
 /// [`Fault::Unreachable`](crate::Fault) or [`Fault::Refused`](crate::Fault) if the database fails.
 pub async fn check_schema(config: &Config) -> Result<(), Error> {
     let schema = schema(&config.schema)?;
-    let mut connection = config.administrator::<Error>().await?;
-    check(&mut connection, &schema).await
+    let (mut connection, watch) = config.administrator::<Error>().await?;
+    check(&mut connection, &watch, &schema).await
 }
 
-pub(super) async fn check(connection: &mut PgConnection, schema: &Schema) -> Result<(), Error> {
-    let begun = connection.begin_with(BEGIN).await;
-    let mut transaction = begun.map_err(|failed| error(&failed))?;
-    check_installed(&mut transaction, schema).await?;
-    let ended = transaction.rollback().await;
-    ended.map_err(|failed| error(&failed))
+pub(super) async fn check(
+    connection: &mut PgConnection,
+    watch: &Watch,
+    schema: &Schema,
+) -> Result<(), Error> {
+    let checking = async {
+        let begun = watch.begin(connection).await;
+        let mut transaction = begun.map_err(|failed| error(&failed))?;
+        check_installed(&mut transaction, schema).await?;
+        let ended = transaction.rollback().await;
+        ended.map_err(|failed| error(&failed))
+    };
+    watch.over(checking).await
 }
 
 pub(super) async fn install(config: &Config, schema: &Schema) -> Result<(), Error> {
-    let mut connection = config.administrator::<Error>().await?;
-    // One transaction, so that a pooler keeps its statements in one session.
-    let begun = connection.begin_with(BEGIN).await;
-    let mut transaction = begun.map_err(|failed| error(&failed))?;
-    if let Err(failed) = ensure(&mut transaction, schema, config).await {
-        return Err(name_holders(config, schema, failed).await);
-    }
-    let committed = transaction.commit().await;
-    committed.map_err(|failed| error(&failed))?;
-    if config.adopt_message_db {
-        adoption::end(&mut connection, schema, config.write_timeout).await?;
-    }
+    let (mut connection, watch) = config.administrator::<Error>().await?;
+    let installing = async {
+        // One transaction, so that a pooler keeps its statements in one session.
+        let begun = watch.begin(&mut connection).await;
+        let mut transaction = begun.map_err(|failed| error(&failed))?;
+        if let Err(failed) = ensure(&mut transaction, schema, config).await {
+            return Err(name_holders(config, schema, failed).await);
+        }
+        let committed = transaction.commit().await;
+        committed.map_err(|failed| error(&failed))?;
+        if config.adopt_message_db {
+            adoption::end(&mut connection, schema, config.write_timeout).await?;
+        }
+        Ok(())
+    };
+    watch.over(installing).await?;
     // If the closing message is lost, the server ends the session anyway.
     let _ = connection.close().await;
     Ok(())

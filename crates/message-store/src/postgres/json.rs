@@ -2,7 +2,6 @@
 //! message would make its whole batch fail.
 
 use super::numbers;
-use crate::text::malformed;
 use crate::{Message, Problem, StreamWrite};
 
 /// The first field with a [`problem`].
@@ -75,7 +74,7 @@ fn rejected_escape(json: &str) -> Option<Problem> {
 }
 
 fn unpaired_surrogate() -> Problem {
-    malformed("an escape is half of a surrogate pair")
+    Problem::malformed("an escape is half of a surrogate pair")
 }
 
 #[cfg(test)]

@@ -36,10 +36,13 @@ pub(super) async fn name_holders(config: &Config, schema: &Schema, failed: Error
 
 async fn holders(config: &Config, schema: &Schema) -> Result<Vec<String>, Error> {
     // The connection that waited is in a failed transaction.
-    let mut connection = config.administrator::<Error>().await?;
-    sqlx::query_scalar(AssertSqlSafe(schema.qualify(HOLDERS)))
-        .persistent(false)
-        .fetch_all(&mut connection)
-        .await
-        .map_err(|failed| error(&failed))
+    let (mut connection, watch) = config.administrator::<Error>().await?;
+    let asking = async {
+        sqlx::query_scalar(AssertSqlSafe(schema.qualify(HOLDERS)))
+            .persistent(false)
+            .fetch_all(&mut connection)
+            .await
+            .map_err(|failed| error(&failed))
+    };
+    watch.over(asking).await
 }

@@ -31,6 +31,7 @@
 //!   and then looks the messages up by id (tests: `tests/it/postgres/crash.rs`).
 
 mod adoption;
+mod adoption_bodies;
 mod adoption_obstacles;
 mod batch;
 mod checkpoint;

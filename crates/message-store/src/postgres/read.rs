@@ -7,8 +7,8 @@ use uuid::Uuid;
 use super::PostgresStore;
 use super::row;
 use crate::{
-    Bookmark, Category, CategoryRead, Error, GlobalPosition, Position, RecordedMessage, StreamName,
-    StreamRead,
+    Bookmark, Category, CategoryRead, Error, GlobalPosition, Position, RecordedMessage, Settled,
+    StreamName, StreamRead,
 };
 
 /// The readers of one server.
@@ -122,14 +122,8 @@ impl PostgresStore {
         Ok(version.map(Position::new))
     }
 
-    pub(super) async fn read_head(&self) -> Result<Option<GlobalPosition>, Error> {
+    pub(super) async fn read_head(&self) -> Result<Option<Bookmark>, Error> {
         let statement = || sqlx::query(self.shared.statements.head.clone());
-        let rows = self.rows(statement).await?;
-        position(&rows)
-    }
-
-    pub(super) async fn read_head_bookmark(&self) -> Result<Option<Bookmark>, Error> {
-        let statement = || sqlx::query(self.shared.statements.head_bookmark.clone());
         let rows = self.rows(statement).await?;
         let Some(head) = position(&rows)? else {
             return Ok(None);
@@ -137,6 +131,25 @@ impl PostgresStore {
         let id = rows.first().map(|row| row::optional_id(row, 1));
         let id = id.transpose()?.flatten();
         Ok(id.map(|id| Bookmark::new(head, id)))
+    }
+
+    pub(super) async fn read_settled(&self) -> Result<Option<Settled>, Error> {
+        let statement = || sqlx::query(self.shared.statements.settled.clone());
+        let rows = self.rows(statement).await?;
+        let Some(row) = rows.first() else {
+            return Ok(None);
+        };
+        let (drawn, horizon) = (row::number(row, 0)?, row::number(row, 1)?);
+        if horizon < drawn {
+            return Ok(None);
+        }
+        let position = row::optional_number(row, 2)?.map(GlobalPosition::new);
+        let head = position.zip(row::optional_id(row, 3)?);
+        let settled = Settled {
+            drawn: GlobalPosition::new(drawn),
+            head: head.map(|(position, id)| Bookmark::new(position, id)),
+        };
+        self.replicated(settled, row::number(row, 4)?)
     }
 
     /// The stored messages with these ids. Reads the primary, as a replica may lack them.

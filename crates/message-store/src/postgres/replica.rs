@@ -1,6 +1,7 @@
 //! Reads from replicas, and waits for replicas to catch up.
 
 use std::pin::pin;
+use std::sync::PoisonError;
 use std::time::Duration;
 
 use postgres_store::{Progress, Replica, answer};
@@ -10,7 +11,7 @@ use tokio::time::sleep;
 use super::PostgresStore;
 use super::error::error;
 use super::read::{Readers, number};
-use crate::{Error, GlobalPosition};
+use crate::{Error, GlobalPosition, Settled};
 
 /// How far a server is: the log of the whole server, because the schemas of all namespaces share the
 /// replicas.
@@ -62,6 +63,32 @@ impl PostgresStore {
         };
         let limit = readers.primary().limit();
         readers.within(limit, pin!(waiting)).await
+    }
+
+    /// This answer, once each replica in use has what the primary had when it was given first: readers
+    /// that rely on it may read from any of them.
+    pub(super) fn replicated(
+        &self,
+        settled: Settled,
+        log_position: u64,
+    ) -> Result<Option<Settled>, Error> {
+        let readers = self.readers()?;
+        if readers.replicas().are_none() {
+            return Ok(Some(settled));
+        }
+        let last = self.shared.settled.lock();
+        let mut last = last.unwrap_or_else(PoisonError::into_inner);
+        // Other databases of the server move its log too.
+        let since = match *last {
+            Some((same, since)) if same == settled => since,
+            _ => log_position,
+        };
+        *last = Some((settled, since));
+        if readers.in_use().any(|replica| replica.progress() < since) {
+            return Ok(None);
+        }
+        readers.replicas().require(since);
+        Ok(Some(settled))
     }
 
     /// The number of replicas that reads use at this moment. The others do not answer, or lag behind

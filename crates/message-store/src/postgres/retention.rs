@@ -11,13 +11,56 @@ use postgres_store::{Bound, Column, Element};
 use super::PostgresStore;
 use super::read::number;
 use super::row::POSTGRES_EPOCH_US;
-use crate::{Category, Error, ListStreams, Position, StreamName};
+use crate::{Category, Error, Fault, ListStreams, Position, StreamName};
 
 /// Streams per transaction.
 const STREAMS_PER_TRANSACTION: u64 = 500;
-/// Messages per transaction, as in SQLite. So a step ends within the time limit of a call, however long
-/// a stream is, and what the steps before it have deleted stays deleted.
+/// Messages per transaction at first, as in SQLite. What the steps before have deleted stays deleted.
 const MESSAGES_PER_TRANSACTION: i64 = 2_048;
+
+/// A deletion in steps, each in a transaction of its own.
+struct Steps<'s> {
+    store: &'s PostgresStore,
+    /// The next step deletes at most this many messages.
+    most: i64,
+    deleted: u64,
+}
+
+impl<'s> Steps<'s> {
+    fn new(store: &'s PostgresStore) -> Self {
+        Self {
+            store,
+            most: MESSAGES_PER_TRANSACTION,
+            deleted: 0,
+        }
+    }
+
+    /// Runs a statement that deletes the number of messages in its last parameter at most, until it
+    /// has deleted all that it can.
+    ///
+    /// Large messages may exceed the time limit of a step, which then deletes nothing. The next steps
+    /// are smaller. A step that waits for a lock fails too, so the call ends after seven time limits.
+    async fn run(
+        &mut self,
+        statement: impl Fn() -> Bound<'static> + Send + Sync,
+    ) -> Result<(), Error> {
+        loop {
+            let step = statement().bind(self.most);
+            match self.store.readers()?.primary().execute(step).await {
+                Ok(deleted) => {
+                    self.deleted += deleted;
+                    if deleted < self.most.unsigned_abs() {
+                        return Ok(());
+                    }
+                }
+                Err(Error::Fault(Fault::TimedOut { .. })) if self.most > 1 => {
+                    self.most = (self.most / 4).max(1);
+                }
+                Err(failed) => return Err(failed),
+            }
+        }
+    }
+}
 
 impl PostgresStore {
     pub(super) async fn truncate(
@@ -30,24 +73,9 @@ impl PostgresStore {
                 .bind(stream.as_str())
                 .bind(number(before.get()))
         };
-        self.delete_in_steps(statement).await
-    }
-
-    /// Runs a statement that deletes the number of messages in its last parameter at most, until it
-    /// has deleted all that it can.
-    async fn delete_in_steps(
-        &self,
-        statement: impl Fn() -> Bound<'static> + Send + Sync,
-    ) -> Result<u64, Error> {
-        let mut deleted = 0;
-        loop {
-            let step = statement().bind(MESSAGES_PER_TRANSACTION);
-            let gone = self.readers()?.primary().execute(step).await?;
-            deleted += gone;
-            if gone < MESSAGES_PER_TRANSACTION.unsigned_abs() {
-                return Ok(deleted);
-            }
-        }
+        let mut steps = Steps::new(self);
+        steps.run(statement).await?;
+        Ok(steps.deleted)
     }
 
     pub(super) async fn expire(
@@ -55,36 +83,28 @@ impl PostgresStore {
         category: &Category,
         before: SystemTime,
     ) -> Result<u64, Error> {
-        let mut deleted = 0;
+        let mut steps = Steps::new(self);
         let mut list = ListStreams::new()
             .prefix(category.as_str())
             .limit(STREAMS_PER_TRANSACTION);
         loop {
             let page = self.streams(&list).await?;
             let Some(last) = page.last() else {
-                return Ok(deleted);
+                return Ok(steps.deleted);
             };
             list = list.after(last.stream_name.as_str());
             let names = page.iter().map(|stream| stream.stream_name.as_str());
             // The prefix also matches longer category names.
             let names = names.filter(|name| category.includes(name));
-            deleted += self.expire_streams(names, before).await?;
+            let mut column = Column::new(Element::Text);
+            names.for_each(|name| column.push(name.as_bytes()));
+            let statement = || {
+                sqlx::query(self.shared.statements.expire.clone())
+                    .bind(&column)
+                    .bind(Timestamp(before))
+            };
+            steps.run(statement).await?;
         }
-    }
-
-    async fn expire_streams(
-        &self,
-        names: impl Iterator<Item = &str>,
-        before: SystemTime,
-    ) -> Result<u64, Error> {
-        let mut column = Column::new(Element::Text);
-        names.for_each(|name| column.push(name.as_bytes()));
-        let statement = || {
-            sqlx::query(self.shared.statements.expire.clone())
-                .bind(&column)
-                .bind(Timestamp(before))
-        };
-        self.delete_in_steps(statement).await
     }
 }
 

@@ -8,7 +8,8 @@ use sqlx::postgres::PgRow;
 use uuid::Uuid;
 
 use crate::{
-    Bookmark, Error, Fault, GlobalPosition, Position, Reason, RecordedMessage, RecordedParts,
+    Bookmark, Checkpoint, Error, Fault, GlobalPosition, Position, Reason, RecordedMessage,
+    RecordedParts,
 };
 
 /// Microseconds from the Unix epoch to PostgreSQL's epoch, 2000-01-01.
@@ -50,6 +51,14 @@ pub(super) fn checkpoint(row: &PgRow) -> Result<Bookmark, Error> {
     let position = GlobalPosition::new(number(row, 0)?);
     let bookmark = optional(row, 1)?.map(text).transpose()?;
     Ok(Bookmark::saved(position, bookmark))
+}
+
+/// The checkpoint of the consumer in the third column.
+pub(super) fn checkpoint_of_consumer(row: &PgRow) -> Result<Checkpoint, Error> {
+    Ok(Checkpoint {
+        consumer: text(required(row, 2)?)?.to_owned(),
+        handled: checkpoint(row)?,
+    })
 }
 
 /// An id, `None` for NULL.

@@ -21,7 +21,7 @@ pub(super) struct Statements {
     pub(super) last_of_type: SqlStr,
     pub(super) version: SqlStr,
     pub(super) head: SqlStr,
-    pub(super) head_bookmark: SqlStr,
+    pub(super) settled: SqlStr,
     pub(super) is_replayed: SqlStr,
     pub(super) log_position: SqlStr,
     pub(super) streams: SqlStr,
@@ -30,6 +30,7 @@ pub(super) struct Statements {
     pub(super) truncate: SqlStr,
     pub(super) expire: SqlStr,
     pub(super) checkpoint: SqlStr,
+    pub(super) all_checkpoints: SqlStr,
     pub(super) save_checkpoint: SqlStr,
     pub(super) delete_checkpoint: SqlStr,
     pub(super) acquire_locks: SqlStr,
@@ -71,10 +72,8 @@ impl Statements {
             ),
             version: sql("SELECT m.position FROM message_store.messages m \
                  WHERE m.stream_name = $1 ORDER BY m.position DESC LIMIT 1"),
-            head: sql("SELECT message_store.head()"),
-            head_bookmark: sql(
-                "SELECT h.global_position, h.id FROM message_store.head_bookmark() h",
-            ),
+            head: sql("SELECT h.global_position, h.id FROM message_store.head_bookmark() h"),
+            settled: sql(SETTLED),
             is_replayed: sql("SELECT EXISTS (SELECT FROM message_store.messages m \
                  WHERE m.global_position = $1) OR l.replayed >= $2, l.replayed \
                  FROM (SELECT (pg_last_wal_replay_lsn() - '0/0'::pg_lsn)::bigint AS replayed) l"),
@@ -87,6 +86,8 @@ impl Statements {
             checkpoint: sql(
                 "SELECT position, bookmark FROM message_store.checkpoint WHERE consumer = $1",
             ),
+            all_checkpoints: sql("SELECT position, bookmark, consumer \
+                 FROM message_store.checkpoint ORDER BY consumer COLLATE \"C\""),
             save_checkpoint: sql(SAVE_CHECKPOINT),
             delete_checkpoint: sql("DELETE FROM message_store.checkpoint WHERE consumer = $1"),
             // Locks in the order of the keys, as all writers do. `DISTINCT` alone promises no
@@ -156,6 +157,17 @@ fn with_place(read: &str, parameter: u8) -> String {
          UNION ALL ({read})"
     )
 }
+
+/// The last drawn position, the horizon, the last message, and the position in the server's log. The
+/// sequence is read before the horizon, so the writer of each position drawn by then has announced itself,
+/// or has committed or rolled back.
+const SETTLED: &str = "\
+    SELECT s.drawn, CASE WHEN s.drawn IS NOT NULL THEN message_store.horizon() END, \
+           l.global_position, l.id, (pg_current_wal_insert_lsn() - '0/0'::pg_lsn)::bigint \
+      FROM (SELECT coalesce(pg_sequence_last_value( \
+                   'message_store.messages_global_position_seq'), 0) AS drawn OFFSET 0) s \
+      LEFT JOIN LATERAL (SELECT m.global_position, m.id FROM message_store.messages m \
+                          ORDER BY m.global_position DESC LIMIT 1) l ON true";
 
 const STREAM: &str = "\
     message_store.messages m \

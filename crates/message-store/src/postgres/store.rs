@@ -1,10 +1,10 @@
 use std::fmt;
 use std::pin::pin;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::SystemTime;
 
 use group_commit::Queue;
-use postgres_store::{HEALTH_LIMIT, Listener, Routed, Schema, close, in_task, to_its_end};
+use postgres_store::{Channel, HEALTH_LIMIT, Listener, Routed, Schema, close, in_task, to_its_end};
 use tracing::instrument;
 
 use super::config::Config;
@@ -17,9 +17,10 @@ use super::replica::progress;
 use super::statements::{Statements, listeners_lock};
 use super::writer::{Sessions, Writer};
 use crate::{
-    Bookmark, Category, CategoryInfo, CategoryRead, Error, ExpectedVersion, Fault, GlobalPosition,
+    Bookmark, Category, CategoryInfo, CategoryRead, Checkpoint, Error, ExpectedVersion, Fault,
     Health, ListStreams, Message, MessageStore, Metrics, Notifications, Notifier, Position,
-    RecordedMessage, Stats, StoreInfo, StreamInfo, StreamName, StreamRead, StreamWrite, Written,
+    RecordedMessage, Settled, Stats, StoreInfo, StreamInfo, StreamName, StreamRead, StreamWrite,
+    Written,
 };
 
 /// A store in PostgreSQL. Cheap to clone; clones share connections and queues.
@@ -35,15 +36,22 @@ pub(super) struct Connections {
     pub(super) writing: Sessions,
     /// For writes that wait for the lock of a category.
     pub(super) waiting: Sessions,
+    pub(super) listener: Listener,
 }
 
 impl Connections {
-    /// These readers, and this number of sessions for each kind of write.
-    pub(super) fn new(config: &Config, readers: Routed<Readers>, writers: usize) -> Self {
+    /// These readers, this number of sessions for each kind of write, and a listener with this name.
+    pub(super) fn new(
+        config: &Config,
+        readers: Routed<Readers>,
+        writers: usize,
+        listener: &str,
+    ) -> Self {
         let settings = readers.server().writer(config.write_timeout);
         Self {
             writing: Sessions::new(writers, &settings),
             waiting: Sessions::new(writers, &settings),
+            listener: Listener::new(readers.server(), listener, Some(listeners_lock())),
             readers,
         }
     }
@@ -61,7 +69,9 @@ pub(super) struct Shared {
     pub(super) statements: Arc<Statements>,
     pub(super) counters: Arc<Counters>,
     pub(super) notifier: Arc<Notifier>,
-    listener: Listener,
+    /// What was settled last, and where the server's log was when it was found first.
+    pub(super) settled: Mutex<Option<(Settled, u64)>>,
+    listener: Channel,
 }
 
 impl PostgresStore {
@@ -93,9 +103,9 @@ impl PostgresStore {
         let schema = schema(&config.schema)?;
         let servers = config.servers::<Error>()?;
         install(&config, &schema).await?;
-        let reads = metrics.reads();
+        let reads = metrics.store().reads();
         let readers = Routed::connect(&config, servers, progress(), reads, |each| each).await;
-        let connections = Connections::new(&config, readers, 1);
+        let connections = Connections::new(&config, readers, 1, schema.name());
         let store = Self::with_connections(config, schema, connections, true, metrics);
         // Fail here rather than on the first write.
         let writer = store.shared.queue.committer();
@@ -118,8 +128,8 @@ impl PostgresStore {
             readers,
             writing,
             waiting,
+            listener,
         } = connections;
-        let server = readers.server();
         let writer = |wait_for_locks, sessions| Writer {
             schema: schema.clone(),
             statements: Arc::clone(&statements),
@@ -132,7 +142,7 @@ impl PostgresStore {
         let shared = Shared {
             queue: Queue::new(writer(false, writing), config.queue_limits()),
             lock_wait_queue: Queue::new(writer(true, waiting), config.queue_limits()),
-            listener: Listener::new(server, schema.name(), Some(listeners_lock()), {
+            listener: listener.channel(schema.name(), {
                 let notifier = Arc::clone(&notifier);
                 move || notifier.notify()
             }),
@@ -143,6 +153,7 @@ impl PostgresStore {
             statements,
             counters,
             notifier,
+            settled: Mutex::default(),
         };
         Self {
             shared: Arc::new(shared),
@@ -162,26 +173,11 @@ impl PostgresStore {
     }
 
     async fn check_health(&self) -> Result<Health, Error> {
-        self.read_head().await?;
+        let read = async { self.read_head().await.map(drop) };
         let writer = self.shared.queue.committer();
-        let server = writer.sessions.any().health::<Error>().await?;
-        Ok(Health {
-            listener: self.listener_report(),
-            ..Health::new(
-                "PostgreSQL",
-                server.version,
-                server.durability,
-                server.is_durable,
-            )
-        })
-    }
-
-    fn listener_report(&self) -> Option<crate::Listener> {
-        let (lost_since, replacements) = self.shared.listener.report()?;
-        Some(crate::Listener {
-            lost_since,
-            replacements,
-        })
+        let mut health = writer.sessions.any().health(read).await?;
+        health.listener = self.shared.listener.report();
+        Ok(health)
     }
 
     /// Closes the store except its connections, which other stores may use.
@@ -287,13 +283,12 @@ impl MessageStore for PostgresStore {
     }
 
     #[instrument(level = "debug", name = "messages.head", skip_all)]
-    async fn head(&self) -> Result<Option<GlobalPosition>, Error> {
+    async fn head(&self) -> Result<Option<Bookmark>, Error> {
         self.read_head().await
     }
 
-    #[instrument(level = "debug", name = "messages.head_bookmark", skip_all)]
-    async fn head_bookmark(&self) -> Result<Option<Bookmark>, Error> {
-        self.read_head_bookmark().await
+    async fn settled(&self) -> Result<Option<Settled>, Error> {
+        self.read_settled().await
     }
 
     #[instrument(level = "debug", name = "messages.list_streams", skip_all)]
@@ -324,6 +319,11 @@ impl MessageStore for PostgresStore {
     #[instrument(level = "debug", name = "messages.checkpoint", skip_all)]
     async fn checkpoint(&self, consumer: &str) -> Result<Option<Bookmark>, Error> {
         self.read_checkpoint(consumer).await
+    }
+
+    #[instrument(level = "debug", name = "messages.all_checkpoints", skip_all)]
+    async fn all_checkpoints(&self) -> Result<Vec<Checkpoint>, Error> {
+        self.read_checkpoints().await
     }
 
     #[instrument(level = "debug", name = "messages.save_checkpoint", skip_all)]
@@ -359,7 +359,7 @@ impl MessageStore for PostgresStore {
         let shared = &self.shared;
         let queues = [shared.queue.stats(), shared.lock_wait_queue.stats()];
         Stats {
-            listener: self.listener_report(),
+            listener: self.shared.listener.report(),
             ..shared.counters.stats(queues)
         }
     }

@@ -3,7 +3,7 @@
 use std::pin::pin;
 use std::sync::Arc;
 
-use group_commit::{Queue, SubmitError};
+use group_commit::Queue;
 use postgres_store::{deadline_after, send_before};
 use tokio::time::{sleep_until, timeout_at};
 use uuid::Uuid;
@@ -14,14 +14,15 @@ use super::request::{Request, Verdict};
 use super::schema::lock_key;
 use super::writer::Writer;
 use crate::text::invalid;
-use crate::{Error, Fault, RecordedMessage, StreamWrite, Written};
+use crate::trace::stamped;
+use crate::{Error, RecordedMessage, StreamWrite, Written};
 
 impl PostgresStore {
     /// Commits writes that passed the limits. `name` formats the path of a field that can't be
     /// stored, for the error.
     pub(super) async fn commit(
         &self,
-        writes: Vec<StreamWrite>,
+        mut writes: Vec<StreamWrite>,
         name: impl Fn(FieldPath) -> String,
     ) -> Result<Vec<Written>, Error> {
         let shared = &self.shared;
@@ -29,8 +30,12 @@ impl PostgresStore {
         if let Some((path, problem)) = find_unstorable(&writes, max_bytes) {
             return Err(invalid(name(path))(problem));
         }
+        for write in &mut writes {
+            let messages = std::mem::take(&mut write.messages).into_iter();
+            write.messages = messages.map(stamped).collect();
+        }
         let metrics = &shared.counters.metrics;
-        let _waiting = metrics.write_begins();
+        let _waiting = metrics.store().begins();
         let ended = self.commit_checked(writes).await;
         metrics.write_ended(&ended);
         ended
@@ -62,28 +67,12 @@ impl PostgresStore {
                     queue = &shared.lock_wait_queue;
                 }
                 Ok(Verdict::Again(again)) => request = again,
-                Err(failed) => return Err(self.submit_error(failed, &ids, begun)),
-            }
-        }
-    }
-
-    fn submit_error(
-        &self,
-        failed: SubmitError<Error>,
-        ids: &[Uuid],
-        begun: std::time::Instant,
-    ) -> Error {
-        match failed {
-            SubmitError::Closed => Error::Fault(Fault::Closed),
-            SubmitError::Refused(error) | SubmitError::Failed(error) => error,
-            SubmitError::Panicked => Error::Fault(Fault::Panicked),
-            SubmitError::OutcomeUnknown | SubmitError::Unknown(_) => {
-                Error::OutcomeUnknown { ids: ids.to_vec() }
-            }
-            // The wait for space in the queue and the wait for the commit share one time limit.
-            _ => {
-                let limit = self.shared.config.write_timeout;
-                self.shared.readers.primary().late(begun, "write", limit)
+                Err(failed) => {
+                    let call = (begun, "write", shared.config.write_timeout);
+                    let unknown = || Error::OutcomeUnknown { ids: ids.to_vec() };
+                    let readers = shared.readers.primary();
+                    return Err(readers.without_verdict(failed, call, unknown));
+                }
             }
         }
     }

@@ -4,9 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use group_commit::{Commit, CommitError};
-use postgres_store::{
-    Column, Element, Failure, Schema, WriterConnection, Writes, Writing, failure,
-};
+use postgres_store::{Failure, Schema, WriterConnection, Writes, Writing, failure};
 use sqlx::Row as _;
 use sqlx::postgres::PgRow;
 use store_meter::QueueMeter;
@@ -39,22 +37,22 @@ pub(super) struct Writer {
 /// The sessions of a writer. The writers of all namespaces share theirs, so a tenant has no connection
 /// of its own.
 #[derive(Clone)]
-pub(super) struct Sessions(Arc<[Writing<Session>]>);
+pub(super) struct Sessions(Arc<[Writing<WriterSession>]>);
 
 impl Sessions {
     /// This number of sessions, at least one. Each connects on first use.
-    pub(super) fn new(number: usize, settings: &postgres_store::Session) -> Self {
-        let session = || Writing::new(Session::new(WriterConnection::new(settings.clone())));
+    pub(super) fn new(number: usize, settings: &postgres_store::SessionSettings) -> Self {
+        let session = || Writing::new(WriterSession::new(WriterConnection::new(settings.clone())));
         Self((0..number.max(1)).map(|_| session()).collect())
     }
 
     /// A session that no writer uses, or else the first one.
-    pub(super) fn any(&self) -> &Writing<Session> {
+    pub(super) fn any(&self) -> &Writing<WriterSession> {
         self.choose(0)
     }
 
     /// A session that no writer uses, or else one of those that are in use, by a number of the caller's.
-    fn choose(&self, number: usize) -> &Writing<Session> {
+    fn choose(&self, number: usize) -> &Writing<WriterSession> {
         let free = self.0.iter().find(|session| session.is_free());
         free.unwrap_or(&self.0[number % self.0.len()])
     }
@@ -66,12 +64,12 @@ impl Sessions {
     }
 }
 
-pub(super) struct Session {
+pub(super) struct WriterSession {
     connection: WriterConnection,
     batch: Batch,
 }
 
-impl Session {
+impl WriterSession {
     fn new(connection: WriterConnection) -> Self {
         Self {
             connection,
@@ -80,15 +78,15 @@ impl Session {
     }
 }
 
-impl Writes for Session {
+impl Writes for WriterSession {
     fn connection(&mut self) -> &mut WriterConnection {
         &mut self.connection
     }
 }
 
 impl Writer {
-    async fn send(&self, session: &mut Session) -> Result<Answer, sqlx::Error> {
-        let Session { connection, batch } = session;
+    async fn send(&self, session: &mut WriterSession) -> Result<Answer, sqlx::Error> {
+        let WriterSession { connection, batch } = session;
         let write = self.statements.write_batch.clone();
         let write = batch.bind(write, self.wait_for_locks, self.channel.as_deref());
         answer(&connection.write(write).await?)
@@ -98,7 +96,7 @@ impl Writer {
     /// that lock categories in another order can cause one.
     async fn send_with_deadlock_retry(
         &self,
-        session: &mut Session,
+        session: &mut WriterSession,
         deadline: Instant,
     ) -> Result<Answer, sqlx::Error> {
         const TRIES: u32 = 10;
@@ -116,7 +114,7 @@ impl Writer {
     /// Sends a batch that the server gives up in time for a caller whose time ends at `deadline`.
     async fn send_before(
         &self,
-        session: &mut Session,
+        session: &mut WriterSession,
         deadline: Instant,
     ) -> Result<Answer, sqlx::Error> {
         session.connection.limit_to(deadline).await?;
@@ -126,7 +124,7 @@ impl Writer {
     /// Commits a batch over a connection that is open.
     async fn commit_connected(
         &self,
-        session: &mut Session,
+        session: &mut WriterSession,
         batch: &mut [Request],
     ) -> Result<Vec<Verdict>, CommitError<Error>> {
         let ends = batch.iter().map(|request| request.deadline);
@@ -145,34 +143,24 @@ impl Writer {
         if matches!(failed, sqlx::Error::RowNotFound) {
             return self.advance_sequence(session, batch).await;
         }
-        match failure(&failed) {
-            // Another process stored the id during the batch. The next attempt finds the id and
-            // compares the contents.
-            Failure::Data if batch.len() == 1 && is_id_taken(&failed) => {
-                Ok(vec![Verdict::Again(batch[0].take())])
-            }
-            // `Refused` makes the queue split the batch, so that only the faulty request fails.
-            Failure::Data => Err(CommitError::Refused(error(&failed))),
-            Failure::NotSent
-            | Failure::Deadlock
-            | Failure::ReadOnly
-            | Failure::Session
-            | Failure::Refused => Err(CommitError::Failed(error(&failed))),
-            // The server gave up in time for the first caller whose time ends.
-            Failure::Cancelled => Err(CommitError::Late),
-            Failure::Lost => {
-                let resolved = self.resolve(session, batch).await;
-                // The batch may have been committed.
-                self.notifier.notify();
-                resolved.map_err(|failed| CommitError::Unknown(error(&failed)))
-            }
+        // Another process stored the id during the batch. The next attempt finds the id and compares
+        // the contents.
+        if batch.len() == 1 && is_id_taken(&failed) {
+            return Ok(vec![Verdict::Again(batch[0].take())]);
         }
+        if let Some(of_batch) = failure(&failed).of_batch(error(&failed)) {
+            return Err(of_batch);
+        }
+        let resolved = self.resolve(session, batch).await;
+        // The batch may have been committed.
+        self.notifier.notify();
+        resolved.map_err(|failed| CommitError::Unknown(error(&failed)))
     }
 
     /// Advances the sequence of global positions, after which the requests can be sent again.
     async fn advance_sequence(
         &self,
-        session: &mut Session,
+        session: &mut WriterSession,
         batch: &mut [Request],
     ) -> Result<Vec<Verdict>, CommitError<Error>> {
         let advance = self.statements.advance_sequence.clone();
@@ -192,51 +180,33 @@ impl Writer {
         }
     }
 
-    /// Finds the outcome of a batch whose connection was lost. Terminates the old session, so that
-    /// it can't commit any more, and only then looks the messages up by id.
+    /// Finds the outcome of a batch whose connection was lost.
     async fn resolve(
         &self,
-        session: &mut Session,
+        session: &mut WriterSession,
         batch: &mut [Request],
     ) -> Result<Vec<Verdict>, sqlx::Error> {
         self.counters.lost_connection();
-        session.connection.mark_lost();
-        session.connection.reconnect().await?;
-        let stored = self.positions(&mut session.connection, batch).await?;
+        let by_id = self.statements.positions_by_id.clone();
+        let ids = batch.iter().flat_map(|request| request.ids.iter());
+        let connection = &mut session.connection;
+        let stored = connection.stored_after_loss(by_id, ids, written).await?;
         let verdicts = batch.iter_mut();
         let verdicts = verdicts.map(|request| verdict_after_loss(request, &stored));
         let verdicts: Vec<Verdict> = verdicts.collect();
         let is_repeated = |verdict| matches!(verdict, &Verdict::Again(_));
-        let are_repeated = verdicts.iter().map(is_repeated);
-        session.connection.tell_outcome(are_repeated);
+        connection.tell_outcome(verdicts.iter().map(is_repeated));
         Ok(verdicts)
     }
+}
 
-    /// The positions of the messages of these requests that are stored, by id.
-    async fn positions(
-        &self,
-        connection: &mut WriterConnection,
-        batch: &[Request],
-    ) -> Result<HashMap<Uuid, Written>, sqlx::Error> {
-        let mut ids = Column::new(Element::Uuid);
-        for id in batch.iter().flat_map(|request| request.ids.iter()) {
-            ids.push(id.as_bytes());
-        }
-        let statement = sqlx::query(self.statements.positions_by_id.clone()).bind(&ids);
-        let rows = connection.ask(statement).await?;
-        let mut stored = HashMap::with_capacity(rows.len());
-        for row in &rows {
-            let id = Uuid::parse_str(row.try_get(0)?)
-                .map_err(|_| sqlx::Error::Decode("a stored id".into()))?;
-            let [position, global_position]: [i64; 2] = [row.try_get(1)?, row.try_get(2)?];
-            let written = Written {
-                position: Position::new(position.unsigned_abs()),
-                global_position: GlobalPosition::new(global_position.unsigned_abs()),
-            };
-            stored.insert(id, written);
-        }
-        Ok(stored)
-    }
+/// The positions in a row of `positions_by_id`.
+fn written(row: &PgRow) -> Result<Written, sqlx::Error> {
+    let [position, global_position]: [i64; 2] = [row.try_get(1)?, row.try_get(2)?];
+    Ok(Written {
+        position: Position::new(position.unsigned_abs()),
+        global_position: GlobalPosition::new(global_position.unsigned_abs()),
+    })
 }
 
 /// The verdict for a request of a lost batch. Its messages were stored together or not at all.
@@ -296,7 +266,7 @@ impl Commit for Writer {
     }
 
     fn meter(&self) -> Option<&QueueMeter> {
-        Some(self.counters.metrics.queue())
+        Some(self.counters.metrics.store().queue())
     }
 
     async fn commit(&self, batch: &mut [Request]) -> Result<Vec<Verdict>, CommitError<Error>> {

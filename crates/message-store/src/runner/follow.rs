@@ -29,7 +29,7 @@ impl<S: MessageStore> Consumer<S> {
             }
         };
         // An empty store is read too, because it may have lost what the consumer has handled.
-        let goal = head.unwrap_or(GlobalPosition::new(0));
+        let goal = head.map_or(GlobalPosition::new(0), |head| head.position);
         self.follow(handler, Some(goal), stop).await?;
         self.save(stop).await
     }
@@ -45,7 +45,7 @@ impl<S: MessageStore> Consumer<S> {
         F: Future<Output = Result<(), Failure>> + Send,
     {
         // Left from a run that was dropped. Its messages are handled again.
-        self.unsaved = None;
+        (self.unsaved, self.read_to) = (None, None);
         let mut reader = self.reader(stop).await?;
         loop {
             let page = self.read(&mut reader, stop).await?;
@@ -55,6 +55,7 @@ impl<S: MessageStore> Consumer<S> {
                 self.note_done(message.bookmark());
                 self.save_if_due(stop).await?;
             }
+            self.note_read(reader.after);
             self.progress.set_position(page.through);
             reader.following.record_lag(self.progress.lag());
             // A page that is not full reaches the goal too: the last messages may have been deleted.
@@ -71,10 +72,9 @@ impl<S: MessageStore> Consumer<S> {
     async fn reader(&self, stop: &mut Stop<'_>) -> Result<Reader, End> {
         // Before the first read, so that no hint of a later message is missed.
         let notifications = self.store.notifications();
-        let name = self.checkpoint_name();
         let mut pauses = Pauses::new(&self.options);
         let checkpoint = loop {
-            match stop.or(self.store.checkpoint(&name)).await? {
+            match stop.or(self.starting_point()).await? {
                 Ok(checkpoint) => break checkpoint,
                 Err(error) => self.wait_out(error, &mut pauses, stop).await?,
             }
@@ -90,6 +90,7 @@ impl<S: MessageStore> Consumer<S> {
             after: checkpoint,
             batch_size: self.options.batch_size,
             notifications,
+            seen: None,
             following: Following::new(self.store.metrics()),
         })
     }
@@ -109,20 +110,20 @@ impl<S: MessageStore> Consumer<S> {
         }
     }
 
-    /// Waits for a hint, the next poll or the time to save the checkpoint.
+    /// Waits until something may be new, or for the time to save the checkpoint.
     async fn wait(&mut self, reader: &mut Reader, stop: &mut Stop<'_>) -> Result<(), End> {
-        let mut limit = self.options.poll_interval;
-        if let Some(unsaved) = &self.unsaved {
+        let limit = self.unsaved.as_ref().map_or(Duration::MAX, |unsaved| {
             let left = self.options.checkpoint_interval;
-            limit = limit.min(left.saturating_sub(unsaved.since.elapsed()));
-        }
-        // At least 1 ms, because an interval of zero would make this a busy loop.
-        let limit = limit.max(Duration::from_millis(1));
+            let left = left.saturating_sub(unsaved.since.elapsed());
+            // An interval of zero would make this a busy loop.
+            left.max(Duration::from_millis(1))
+        });
         reader.following.waits();
-        // Read again in any case: hints can get lost.
-        let _ = stop
-            .or(timeout(limit, reader.notifications.changed()))
-            .await?;
+        let interval = self.options.poll_interval;
+        let news = reader
+            .notifications
+            .news(&self.store, reader.seen, interval);
+        let _ = stop.or(timeout(limit, news)).await?;
         self.save_if_due(stop).await
     }
 }

@@ -3,16 +3,19 @@
 use std::future::{Future, poll_fn};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::pin;
+use std::slice;
 use std::sync::Arc;
 use std::task::Poll;
 
 use tokio::time::sleep;
+use tracing::Instrument as _;
 
 use super::failure::with_causes;
 use super::patience::Pauses;
 use super::poison::{self, Poison};
 use super::stop::Stop;
 use super::{Consumer, End, Failure, HandlerError};
+use crate::trace::span_of;
 use crate::{Error, ExpectedVersion, Message, MessageStore, RecordedMessage};
 
 impl<S: MessageStore> Consumer<S> {
@@ -34,7 +37,9 @@ impl<S: MessageStore> Consumer<S> {
         let mut tries = 0;
         loop {
             // Called within the block, so that a panic before the first await is caught too.
-            match caught(async { handler(message.clone()).await }).await {
+            let span = span_of("handle", slice::from_ref(message));
+            let handling = async { handler(message.clone()).await }.instrument(span);
+            match caught(handling).await {
                 Ok(()) => {
                     self.recovered();
                     self.progress.count_handled();

@@ -25,7 +25,7 @@ pub use progress::{Outage, Progress};
 use checkpoint::Unsaved;
 use stop::Stop;
 
-use crate::{Category, ConsumerGroup, Error, MessageStore, RecordedMessage, StreamName};
+use crate::{Bookmark, Category, ConsumerGroup, Error, MessageStore, RecordedMessage, StreamName};
 
 /// Handles the messages of a category in order, and goes on after outages and failures. Use it instead of
 /// a [`Subscription`](crate::Subscription) for a consumer that must not end.
@@ -55,8 +55,8 @@ use crate::{Category, ConsumerGroup, Error, MessageStore, RecordedMessage, Strea
 /// A runner reads from the primary, even if the store has a replica.
 ///
 /// Start each consumer, or each member, once. A second runner of the same name handles the messages
-/// again. A consumer that gets another category, or a group of another size, begins at the first
-/// message: its checkpoint has another name. To start a new consumer elsewhere than at the first message, call
+/// again. A consumer that gets another category, or a group of another size without
+/// [`MessageRunner::resized_from`], begins at the first message: its checkpoint has another name. To start a new consumer elsewhere than at the first message, call
 /// [`MessageStore::save_checkpoint`] with [`MessageRunner::checkpoint_name`] before.
 ///
 /// ```
@@ -103,10 +103,14 @@ struct Consumer<S> {
     name: String,
     category: Category,
     group: Option<ConsumerGroup>,
+    /// The size of the group before it was resized.
+    old_size: Option<u32>,
     poison_stream: StreamName,
     options: RunOptions,
     progress: Progress,
     unsaved: Option<Unsaved>,
+    /// The place that a member of a group has read to since its last checkpoint.
+    read_to: Option<Bookmark>,
     /// Whether the last checkpoint was saved late.
     is_late: bool,
 }
@@ -154,10 +158,12 @@ where
             name: consumer,
             category,
             group: None,
+            old_size: None,
             poison_stream,
             options: RunOptions::new(),
             progress: Progress::default(),
             unsaved: None,
+            read_to: None,
             is_late: false,
         };
         Ok(Self { consumer, handler })
@@ -165,11 +171,23 @@ where
 
     /// Handles only the streams of this member of a consumer group.
     ///
-    /// To change a group's size, stop all members, and save the least of their checkpoints under each
-    /// of the new names. The new members then repeat some messages.
+    /// To change a group's size, stop all members, and start those of the new size with
+    /// [`MessageRunner::resized_from`].
     #[must_use]
     pub fn group(mut self, group: ConsumerGroup) -> Self {
         self.consumer.group = Some(group);
+        self
+    }
+
+    /// Lets a member go on where a group of `old_size` members stopped, instead of at the first message: at
+    /// the least checkpoint of the old members whose streams it may have. So it repeats messages that some of
+    /// them had handled, and skips none. All old members must have stopped; one that was killed before it
+    /// saved a checkpoint counts as one that has read nothing. Give the option in each run until the size
+    /// changes again: it has no effect once the member is further. Without [`MessageRunner::group`] it has
+    /// none either.
+    #[must_use]
+    pub fn resized_from(mut self, old_size: u32) -> Self {
+        self.consumer.old_size = Some(old_size);
         self
     }
 
@@ -203,7 +221,7 @@ where
     ///
     /// # Errors
     /// An error of [`MessageStore::checkpoint`], [`MessageStore::save_checkpoint`],
-    /// [`MessageStore::head_bookmark`], [`MessageStore::get_category_messages`] or
+    /// [`MessageStore::head`], [`MessageStore::get_category_messages`] or
     /// [`MessageStore::write_message`] that is not transient, such as [`Fault::Closed`](crate::Fault),
     /// [`Error::PastReplaced`] or [`Error::AfterBeyondHead`].
     pub async fn run(&mut self) -> Result<Infallible, Error> {

@@ -6,7 +6,7 @@ use tokio::time::sleep;
 use super::failure::{is_passing, with_causes};
 use super::stop::Stop;
 use super::{Consumer, End, Outage, RunOptions};
-use crate::Error;
+use crate::{Error, MessageStore};
 
 /// Pauses between retries. Each is twice as long as the one before, up to a maximum.
 pub(super) struct Pauses {
@@ -29,7 +29,7 @@ impl Pauses {
     }
 }
 
-impl<S> Consumer<S> {
+impl<S: MessageStore> Consumer<S> {
     /// Pauses after an error that may pass, and returns any other.
     pub(super) async fn wait_out(
         &self,
@@ -45,6 +45,7 @@ impl<S> Consumer<S> {
     }
 
     pub(super) fn begin_outage(&self, outage: Outage) {
+        self.store.metrics().store().followers().retries();
         let error = with_causes(&*outage);
         if self.progress.begin_outage(outage) {
             let (consumer, lag) = (self.checkpoint_name(), self.progress.lag());
@@ -53,9 +54,9 @@ impl<S> Consumer<S> {
     }
 
     pub(super) fn recovered(&self) {
-        if let Some(wait) = self.progress.end_outage() {
-            let seconds = wait.since.elapsed().as_secs_f64();
-            let (consumer, retries) = (self.checkpoint_name(), wait.retries);
+        if let Some((waited, retries)) = self.progress.end_outage() {
+            let seconds = waited.as_secs_f64();
+            let consumer = self.checkpoint_name();
             tracing::info!(consumer, seconds, retries, "a consumer goes on");
         }
     }

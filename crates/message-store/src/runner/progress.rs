@@ -1,9 +1,8 @@
 use std::error::Error as StdError;
 use std::fmt;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-
-use tokio::time::Instant;
+use std::time::Duration;
 
 use crate::GlobalPosition;
 
@@ -22,14 +21,7 @@ struct Shared {
     head: AtomicU64,
     handled: AtomicU64,
     poisoned: AtomicU64,
-    wait: Mutex<Option<Wait>>,
-}
-
-/// An outage that the runner waits out.
-pub(super) struct Wait {
-    error: Outage,
-    pub(super) since: Instant,
-    pub(super) retries: u64,
+    outage: group_commit::Outage<Outage>,
 }
 
 impl Progress {
@@ -65,7 +57,7 @@ impl Progress {
 
     /// The error that the runner waits out; `None` during normal operation.
     pub fn outage(&self) -> Option<Outage> {
-        self.wait().as_ref().map(|wait| Arc::clone(&wait.error))
+        self.0.outage.error()
     }
 
     pub(super) fn set_position(&self, position: Option<GlobalPosition>) {
@@ -88,24 +80,12 @@ impl Progress {
 
     /// Returns whether this begins the outage.
     pub(super) fn begin_outage(&self, error: Outage) -> bool {
-        let mut wait = self.wait();
-        let before = wait.take();
-        let begins = before.is_none();
-        *wait = Some(Wait {
-            error,
-            since: before.as_ref().map_or_else(Instant::now, |wait| wait.since),
-            retries: before.map_or(0, |wait| wait.retries + 1),
-        });
-        begins
+        self.0.outage.failed(error)
     }
 
-    /// Returns the outage that has ended, if there was one.
-    pub(super) fn end_outage(&self) -> Option<Wait> {
-        self.wait().take()
-    }
-
-    fn wait(&self) -> MutexGuard<'_, Option<Wait>> {
-        self.0.wait.lock().unwrap_or_else(PoisonError::into_inner)
+    /// Returns how long the outage was that has ended, and its retries, if there was one.
+    pub(super) fn end_outage(&self) -> Option<(Duration, u64)> {
+        self.0.outage.ended()
     }
 }
 

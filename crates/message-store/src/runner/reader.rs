@@ -1,7 +1,7 @@
 use crate::following::Following;
 use crate::{
     Bookmark, Category, CategoryRead, ConsumerGroup, Error, GlobalPosition, MessageStore,
-    Notifications, RecordedMessage,
+    Notifications, RecordedMessage, Settled,
 };
 
 /// Reads the messages of a consumer, page by page.
@@ -12,6 +12,8 @@ pub(super) struct Reader {
     pub(super) after: Option<Bookmark>,
     pub(super) batch_size: u64,
     pub(super) notifications: Notifications,
+    /// What was settled before the last read, if that read has returned all there was.
+    pub(super) seen: Option<Settled>,
     pub(super) following: Following,
 }
 
@@ -30,9 +32,10 @@ impl Reader {
     /// future is dropped, or the read fails, the next call reads the same page.
     pub(super) async fn read(&mut self, store: &impl MessageStore) -> Result<Page, Error> {
         let batch_size = self.batch_size.max(1);
+        let settled = self.notifications.settled();
         // Read before the page: a page that is not full has all the consumer's messages up to this
         // head, so the next read need not scan those of others again.
-        let head = store.head_bookmark().await?;
+        let head = store.head().await?;
         // A member also if it is the only one: its pages come from where the head comes from. A page
         // without a group may come from a replica that lags, and the next read would skip messages.
         let read = CategoryRead::new().start(self.after);
@@ -43,6 +46,7 @@ impl Reader {
         if !is_full {
             self.advance(head);
         }
+        self.seen = settled.filter(|_| !is_full);
         Ok(Page {
             messages,
             head: head.map(|head| head.position),

@@ -8,7 +8,7 @@ use std::time::SystemTime;
 
 use group_commit::{BlockingQueue, Queue, SubmitError};
 use rusqlite::Connection;
-use sqlite_store::{Readers, backup};
+use sqlite_store::{Readers, backup, reader_health, writer_health};
 use store_meter::Holder;
 use tracing::instrument;
 
@@ -18,10 +18,10 @@ use super::error::Failure;
 use super::request::{Request, Ticket, Verdict};
 use super::retention::{self, Expiry};
 use super::writer::{Committer, Writer};
-use super::{columns, health, import, list, place, read, statements};
+use super::{columns, import, list, place, read, statements};
 use crate::time::to_us;
 use crate::{
-    Bookmark, Category, CategoryInfo, CategoryRead, Error, ExpectedVersion, Fault, GlobalPosition,
+    Bookmark, Category, CategoryInfo, CategoryRead, Checkpoint, Error, ExpectedVersion, Fault,
     Health, ListStreams, Message, Metrics, Notifications, Position, RecordedMessage, Stats,
     StoreInfo, StreamInfo, StreamName, StreamRead, StreamWrite, Written,
 };
@@ -66,7 +66,7 @@ impl BlockingSqliteStore {
     /// [`Fault::ReadOnlyFile`] if it or its folder can't be written; [`Error::ColumnsDiffer`] if the
     /// first or the last message has a wrong category; [`Fault::SchemaChanged`] if the schema was
     /// changed or the file belongs to another application; [`Fault::SchemaTooNew`];
-    /// [`Fault::TimedOut`] while another process holds the file's lock.
+    /// [`Fault::Locked`] while another process holds the file's lock.
     pub fn open(config: Config) -> Result<Self, Error> {
         Self::open_measured(config, Metrics::new("sqlite"))
     }
@@ -80,10 +80,11 @@ impl BlockingSqliteStore {
     ///
     /// # Errors
     /// [`Error::Invalid`], [`Error::DuplicateId`] and [`Error::WrongExpectedVersion`], checked in this
-    /// order. [`Fault::TimedOut`] if the wait for the queue or for another process's lock takes too
-    /// long; [`Fault::Unreachable`], [`Fault::DiskFull`] or [`Fault::Refused`] if SQLite fails;
-    /// [`Fault::FileMoved`]; [`Error::OutcomeUnknown`] or [`Fault::Panicked`] if the commit failed
-    /// partway: write again with the same ids; [`Fault::Closed`] after [`BlockingSqliteStore::close`].
+    /// order. [`Fault::Locked`] if another connection holds the file's lock for too long,
+    /// [`Fault::TimedOut`] if the queue takes too long; [`Fault::Unreachable`], [`Fault::DiskFull`] or
+    /// [`Fault::Refused`] if SQLite fails; [`Fault::FileMoved`]; [`Error::OutcomeUnknown`] or
+    /// [`Fault::Panicked`] if the commit failed partway: write again with the same ids;
+    /// [`Fault::Closed`] after [`BlockingSqliteStore::close`].
     #[instrument(level = "debug", name = "messages.write_message", skip_all)]
     pub fn write_message(
         &self,
@@ -101,10 +102,11 @@ impl BlockingSqliteStore {
     ///
     /// # Errors
     /// [`Error::Invalid`], [`Error::DuplicateId`] and [`Error::WrongExpectedVersion`], checked in this
-    /// order. [`Fault::TimedOut`] if the wait for the queue or for another process's lock takes too
-    /// long; [`Fault::Unreachable`], [`Fault::DiskFull`] or [`Fault::Refused`] if SQLite fails;
-    /// [`Fault::FileMoved`]; [`Error::OutcomeUnknown`] or [`Fault::Panicked`] if the commit failed
-    /// partway: write again with the same ids; [`Fault::Closed`] after [`BlockingSqliteStore::close`].
+    /// order. [`Fault::Locked`] if another connection holds the file's lock for too long,
+    /// [`Fault::TimedOut`] if the queue takes too long; [`Fault::Unreachable`], [`Fault::DiskFull`] or
+    /// [`Fault::Refused`] if SQLite fails; [`Fault::FileMoved`]; [`Error::OutcomeUnknown`] or
+    /// [`Fault::Panicked`] if the commit failed partway: write again with the same ids;
+    /// [`Fault::Closed`] after [`BlockingSqliteStore::close`].
     #[instrument(level = "debug", name = "messages.write_batch", skip_all)]
     pub fn write_batch(
         &self,
@@ -122,10 +124,11 @@ impl BlockingSqliteStore {
     ///
     /// # Errors
     /// [`Error::Invalid`], [`Error::DuplicateId`] and [`Error::WrongExpectedVersion`], checked in this
-    /// order. [`Fault::TimedOut`] if the wait for the queue or for another process's lock takes too
-    /// long; [`Fault::Unreachable`], [`Fault::DiskFull`] or [`Fault::Refused`] if SQLite fails;
-    /// [`Fault::FileMoved`]; [`Error::OutcomeUnknown`] or [`Fault::Panicked`] if the commit failed
-    /// partway: write again with the same ids; [`Fault::Closed`] after [`BlockingSqliteStore::close`].
+    /// order. [`Fault::Locked`] if another connection holds the file's lock for too long,
+    /// [`Fault::TimedOut`] if the queue takes too long; [`Fault::Unreachable`], [`Fault::DiskFull`] or
+    /// [`Fault::Refused`] if SQLite fails; [`Fault::FileMoved`]; [`Error::OutcomeUnknown`] or
+    /// [`Fault::Panicked`] if the commit failed partway: write again with the same ids;
+    /// [`Fault::Closed`] after [`BlockingSqliteStore::close`].
     #[instrument(level = "debug", name = "messages.write_streams", skip_all)]
     pub fn write_streams(&self, writes: Vec<StreamWrite>) -> Result<Vec<Vec<Written>>, Error> {
         let request = Request::from_streams(&self.shared.config, writes)?;
@@ -137,9 +140,9 @@ impl BlockingSqliteStore {
         let ticket = request.ticket();
         let deadline = request.deadline;
         let metrics = &self.shared.counters.metrics;
-        let _waiting = metrics.write_begins();
+        let _waiting = metrics.store().begins();
         let outcome = self.shared.blocking_queue.submit_until(request, deadline);
-        let ended = outcome.unwrap_or_else(|error| Err(self.shared.submit_error(error, ticket)));
+        let ended = outcome.unwrap_or_else(|error| Err(self.shared.without_verdict(error, ticket)));
         metrics.write_ended(&ended);
         ended
     }
@@ -149,7 +152,7 @@ impl BlockingSqliteStore {
     ///
     /// # Errors
     /// [`Error::ImportConflict`] for a message that does not continue the stored ones.
-    /// [`Fault::TimedOut`] while another process holds the file's write lock;
+    /// [`Fault::Locked`] while another process holds the file's write lock;
     /// [`Fault::Unreachable`], [`Fault::Refused`] or [`Error::OutcomeUnknown`] if SQLite fails;
     /// [`Fault::Closed`] after [`BlockingSqliteStore::close`].
     #[instrument(level = "debug", name = "messages.import", skip_all)]
@@ -233,24 +236,14 @@ impl BlockingSqliteStore {
         self.shared.read(Holder::Page, version)
     }
 
-    /// The last global position, `None` for an empty store. See
+    /// The last message: its global position and its id. `None` for an empty store. See
     /// [`MessageStore::head`](crate::MessageStore::head).
     ///
     /// # Errors
     /// [`Fault::Unreachable`] or [`Fault::Refused`] if SQLite fails; [`Fault::Closed`] after
     /// [`BlockingSqliteStore::close`].
-    pub fn head(&self) -> Result<Option<GlobalPosition>, Error> {
-        self.shared.read(Holder::Page, read::head)
-    }
-
-    /// The bookmark of the last message, `None` for an empty store. See
-    /// [`MessageStore::head_bookmark`](crate::MessageStore::head_bookmark).
-    ///
-    /// # Errors
-    /// [`Fault::Unreachable`] or [`Fault::Refused`] if SQLite fails; [`Fault::Closed`] after
-    /// [`BlockingSqliteStore::close`].
-    pub fn head_bookmark(&self) -> Result<Option<Bookmark>, Error> {
-        self.shared.read(Holder::Page, place::head_bookmark)
+    pub fn head(&self) -> Result<Option<Bookmark>, Error> {
+        self.shared.read(Holder::Page, place::head)
     }
 
     /// Lists a page of streams. See
@@ -289,7 +282,7 @@ impl BlockingSqliteStore {
     /// [`MessageStore::truncate_stream`](crate::MessageStore::truncate_stream).
     ///
     /// # Errors
-    /// [`Fault::TimedOut`] while another process holds the file's write lock;
+    /// [`Fault::Locked`] while another process holds the file's write lock;
     /// [`Fault::Unreachable`], [`Fault::Refused`] or [`Error::OutcomeUnknown`] if SQLite fails;
     /// [`Fault::Closed`] after [`BlockingSqliteStore::close`]. Some messages may have been deleted.
     pub fn truncate_stream(&self, stream: &StreamName, before: Position) -> Result<u64, Error> {
@@ -312,7 +305,7 @@ impl BlockingSqliteStore {
     /// [`MessageStore::expire_messages`](crate::MessageStore::expire_messages).
     ///
     /// # Errors
-    /// [`Fault::TimedOut`] while another process holds the file's write lock;
+    /// [`Fault::Locked`] while another process holds the file's write lock;
     /// [`Fault::Unreachable`], [`Fault::Refused`] or [`Error::OutcomeUnknown`] if SQLite fails;
     /// [`Fault::Closed`] after [`BlockingSqliteStore::close`]. Some messages may have been deleted.
     pub fn expire_messages(&self, category: &Category, before: SystemTime) -> Result<u64, Error> {
@@ -340,12 +333,22 @@ impl BlockingSqliteStore {
         self.shared.read(Holder::Page, saved)
     }
 
+    /// The checkpoints of all consumers, ordered by the bytes of their names. See
+    /// [`MessageStore::all_checkpoints`](crate::MessageStore::all_checkpoints).
+    ///
+    /// # Errors
+    /// [`Fault::Unreachable`] or [`Fault::Refused`] if SQLite fails; [`Fault::Closed`] after
+    /// [`BlockingSqliteStore::close`].
+    pub fn all_checkpoints(&self) -> Result<Vec<Checkpoint>, Error> {
+        self.shared.read(Holder::Scan, place::all_checkpoints)
+    }
+
     /// Saves the last message that a consumer has handled, unless one with a greater position is saved.
     /// Returns the saved checkpoint. See
     /// [`MessageStore::save_checkpoint`](crate::MessageStore::save_checkpoint).
     ///
     /// # Errors
-    /// [`Error::Invalid`] with field `consumer` for an invalid name. [`Fault::TimedOut`] while
+    /// [`Error::Invalid`] with field `consumer` for an invalid name. [`Fault::Locked`] while
     /// another process holds the file's write lock; [`Fault::Unreachable`], [`Fault::Refused`] or
     /// [`Error::OutcomeUnknown`] if SQLite fails; [`Fault::Closed`] after
     /// [`BlockingSqliteStore::close`].
@@ -364,7 +367,7 @@ impl BlockingSqliteStore {
     /// [`MessageStore::delete_checkpoint`](crate::MessageStore::delete_checkpoint).
     ///
     /// # Errors
-    /// [`Error::Invalid`] with field `consumer` for an invalid name. [`Fault::TimedOut`] while
+    /// [`Error::Invalid`] with field `consumer` for an invalid name. [`Fault::Locked`] while
     /// another process holds the file's write lock; [`Fault::Unreachable`], [`Fault::Refused`] or
     /// [`Error::OutcomeUnknown`] if SQLite fails; [`Fault::Closed`] after
     /// [`BlockingSqliteStore::close`].
@@ -408,15 +411,16 @@ impl BlockingSqliteStore {
         }
         // The read checks that the file is readable. The settings come from the writer's
         // connection.
-        self.shared.read(Holder::Page, read::head)?;
+        self.shared.read(Holder::Page, place::head)?;
         self.shared.read(Holder::Page, columns::require_at_ends)?;
         if self.shared.config.read_only {
-            return self.shared.read(Holder::Page, health::of_reader);
+            return self
+                .shared
+                .read(Holder::Page, |connection| Ok(reader_health(connection)?));
         }
         let guard = self.shared.writer.lock();
-        Ok(health::health(
-            guard.as_ref().ok_or(Error::Fault(Fault::Closed))?,
-        )?)
+        let writer = guard.as_ref().ok_or(Error::Fault(Fault::Closed))?;
+        Ok(writer_health(writer).map_err(Failure::from)?)
     }
 
     /// The store's counters since it was opened.
@@ -459,7 +463,7 @@ impl Shared {
         Ok(match &self.readers {
             Some(readers) => readers.read(holder, read)?,
             None => {
-                let _read = self.counters.metrics.reads().reading();
+                let _read = self.counters.metrics.store().reads().reading();
                 read(
                     self.writer
                         .lock()
@@ -470,22 +474,15 @@ impl Shared {
         })
     }
 
-    /// The error of a caller whose request got no verdict.
-    ///
-    /// A request that is in a batch but still waits for the file's lock is withdrawn here, so its
-    /// caller learns that nothing of it is written.
-    pub(super) fn submit_error(&self, error: SubmitError<Error>, ticket: Ticket) -> Error {
-        match error {
-            SubmitError::TimedOut => self.writer.timed_out(),
-            SubmitError::OutcomeUnknown if ticket.claim.withdraw() => self.writer.timed_out(),
-            SubmitError::Refused(error) | SubmitError::Failed(error) => error,
-            SubmitError::Panicked => Error::Fault(Fault::Panicked),
-            SubmitError::Closed => Error::Fault(Fault::Closed),
-            // In all other cases the messages may have been written.
-            _ => Error::OutcomeUnknown {
-                ids: ticket.ids.into_vec(),
-            },
-        }
+    /// The error of a write without a verdict.
+    pub(super) fn without_verdict(&self, failed: SubmitError<Error>, ticket: Ticket) -> Error {
+        let Ticket { ids, claim } = ticket;
+        let call = ("write", self.config.write_timeout);
+        let unknown = || Error::OutcomeUnknown {
+            ids: ids.into_vec(),
+        };
+        let delays = self.writer.delays();
+        delays.without_verdict(failed, &claim, call, unknown)
     }
 }
 

@@ -111,12 +111,12 @@ pub fn check_columns(
 /// were changed. Call it after [`Error::ColumnsDiffer`], or if [`check_columns`] finds a difference.
 ///
 /// Runs in one transaction, so a call that fails or is killed changes nothing. Holds the file's write
-/// lock meanwhile: writes of every process fail with [`Fault::TimedOut`](crate::Fault) if it takes
+/// lock meanwhile: writes of every process fail with [`Fault::Locked`](crate::Fault) if it takes
 /// longer than their time limit. Reads go on. Costs as much as [`check_columns`], and an update for
 /// each wrong message; blocks its thread.
 ///
 /// # Errors
-/// [`Fault::TimedOut`](crate::Fault) if another process holds the write lock for longer than
+/// [`Fault::Locked`](crate::Fault) if another process holds the write lock for longer than
 /// `write_timeout`; [`Fault::ReadOnlyFile`](crate::Fault); [`Fault::DiskFull`](crate::Fault);
 /// [`Fault::FileMoved`](crate::Fault); [`Error::OutcomeUnknown`] if the commit itself failed: call it
 /// again; [`Fault::SchemaChanged`](crate::Fault); [`Fault::Unreachable`](crate::Fault) or

@@ -13,15 +13,11 @@ use sqlite_store::{
 use super::config::Config;
 use super::error::Failure;
 use super::schema;
-use crate::text::{invalid, malformed};
-use crate::{Error, Fault, Reason};
+use crate::text::invalid;
+use crate::{Error, Fault, Problem, Reason};
 
 /// Capacity of the statement cache. It exceeds the number of statements, so none is evicted.
 const CACHED_STATEMENTS: usize = 64;
-/// Length of the log, in pages, at which SQLite moves it into the file. More than SQLite's default
-/// of 1,000: writes to many categories change pages all over the indexes, and a checkpoint moves
-/// each page once however often it was written.
-const CHECKPOINT_PAGES: i64 = 4_000;
 /// Pause before another attempt to open a locked file.
 const OPEN_PAUSE: Duration = Duration::from_millis(2);
 
@@ -39,13 +35,6 @@ pub(super) fn writer(
         });
         match opened {
             Err(Failure::Busy(_)) if Instant::now() < give_up => thread::sleep(OPEN_PAUSE),
-            Err(Failure::Busy(_)) => {
-                return Err(Fault::TimedOut {
-                    operation: "open",
-                    limit: config.write_timeout,
-                }
-                .into());
-            }
             Ok(connection) => return Ok(connection),
             Err(failed) => {
                 return Err(match failed.into() {
@@ -61,7 +50,7 @@ pub(super) fn writer(
 pub(super) fn open_to_read(config: &Config) -> Result<(Access, Connection), Error> {
     let Location::File(path) = &config.location else {
         let reason = "a store in memory can't be opened only for reads";
-        return Err(invalid("read_only")(malformed(reason)));
+        return Err(invalid("read_only")(Problem::malformed(reason)));
     };
     let access = access_for_reads(config, path)?;
     let connection = reader(config, path, access).map_err(Failure::from)?;
@@ -101,7 +90,7 @@ fn try_writer(config: &Config) -> Result<Connection, Failure> {
     schema::refuse_foreign(&connection)?;
     if let Location::File(_) = config.location {
         set(&connection, "journal_mode", "WAL", "wal")?;
-        configure_log(&connection, CHECKPOINT_PAGES)?;
+        configure_log(&connection)?;
     }
     // WAL mode is stored in the file; `synchronous` is a setting of the connection.
     match config.durability {
@@ -165,7 +154,7 @@ mod tests {
             ("fullfsync", "1"),
             ("checkpoint_fullfsync", "1"),
             ("journal_size_limit", "67108864"),
-            ("wal_autocheckpoint", "4000"),
+            ("wal_autocheckpoint", "2000"),
         ] {
             assert_eq!(setting(&connection, pragma).unwrap(), value, "{pragma}");
         }

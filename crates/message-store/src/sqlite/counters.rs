@@ -39,7 +39,7 @@ impl Counters {
         self.messages_written
             .fetch_add(tally.messages, Ordering::Relaxed);
         self.conflicts.fetch_add(tally.conflicts, Ordering::Relaxed);
-        self.metrics.committed(tally.messages);
+        self.metrics.store().committed(tally.messages);
     }
 
     /// Adds a read.

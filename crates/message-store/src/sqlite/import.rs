@@ -7,7 +7,7 @@ use super::apply::version;
 use super::error::Failure;
 use super::insert::InsertRow;
 use super::row::{RowReader, stored};
-use super::{payload, read, request, statements};
+use super::{payload, place, request, statements};
 use crate::{Error, Position, RecordedMessage, same_json};
 
 /// Stores the new messages within the caller's transaction and returns their number.
@@ -15,7 +15,7 @@ pub(super) fn import(
     connection: &Connection,
     messages: &[RecordedMessage],
 ) -> Result<u64, Failure> {
-    let mut head = read::head(connection)?.map_or(0, |head| head.get());
+    let mut head = place::head(connection)?.map_or(0, |head| head.position.get());
     let mut imported = 0;
     for message in messages {
         let global_position = message.global_position().get();

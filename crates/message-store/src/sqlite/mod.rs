@@ -22,7 +22,6 @@ mod config;
 mod connection;
 mod counters;
 mod error;
-mod health;
 mod import;
 mod insert;
 mod list;

@@ -27,7 +27,9 @@ use crate::{Error, Fault, Metrics, Namespace, NamespaceName, Namespaces, Stats, 
 /// that ignores case.
 ///
 /// An open store has three files open, and two more for each read connection. A store that no caller holds
-/// stays open until [`Config::max_open_namespaces`] are open and another one is needed.
+/// stays open until [`Config::max_open_namespaces`] are open and another one is needed. One that is held, as by
+/// a subscription, stays open: if the process may open no more files, the next namespace is refused with
+/// [`Error::TooManyNamespaces`].
 #[derive(Clone)]
 pub struct SqliteNamespaces {
     shared: Arc<Shared>,
@@ -208,7 +210,8 @@ impl Shared {
             let found = self
                 .lock()
                 .with_files(self.config.max_open_namespaces, read);
-            if let Err(Error::Fault(Fault::Unreachable(_))) = &found
+            if let Err(Error::Fault(Fault::Unreachable(_)) | Error::TooManyNamespaces { .. }) =
+                &found
                 && path.is_file()
             {
                 // It may be a namespace.

@@ -1,6 +1,7 @@
 //! The stores of a folder's namespaces that are open.
 
 use std::collections::HashMap;
+use std::fs::File;
 use std::sync::Arc;
 
 use super::store::SqliteStore;
@@ -57,15 +58,26 @@ impl OpenStores {
 
     /// Opens something, with at most `max` stores open before. If the process has too many files open, all
     /// idle stores close and it is tried once more.
+    ///
+    /// # Errors
+    /// The error of `open`; [`Error::TooManyNamespaces`] if the open stores are all held and the process may
+    /// open no more files.
     pub(super) fn with_files<T>(
         &mut self,
         max: usize,
         open: impl Fn() -> Result<T, Error>,
     ) -> Result<T, Error> {
         self.close_idle(max);
-        match open() {
+        let opened = match open() {
             // SQLite says no more of too many files.
             Err(Error::Fault(Fault::Unreachable(_))) if self.close_idle(0) > 0 => open(),
+            opened => opened,
+        };
+        match opened {
+            Err(Error::Fault(Fault::Unreachable(_))) if lacks_files() => {
+                let open = self.stores.len();
+                Err(Error::TooManyNamespaces { open })
+            }
             opened => opened,
         }
     }
@@ -96,4 +108,13 @@ impl OpenStores {
             open.store.blocking().close();
         }
     }
+}
+
+/// Whether the process may not open as many files as another store may need at once.
+fn lacks_files() -> bool {
+    /// `ENFILE` and `EMFILE` of Unix.
+    const LIMITS: [Option<i32>; 2] = [Some(23), Some(24)];
+    let opened: Vec<_> = (0..8).map(|_| File::open("/dev/null")).collect();
+    let mut failed = opened.iter().filter_map(|opened| opened.as_ref().err());
+    failed.any(|failed| cfg!(unix) && LIMITS.contains(&failed.raw_os_error()))
 }

@@ -31,7 +31,7 @@ impl BlockingSqliteStore {
             (Access::Write, Some(connection::writer(&config, check)?))
         };
         let file = config.opened()?;
-        Ok(Self::new(config, metrics, connection, file, access))
+        Self::new(config, metrics, connection, file, access)
     }
 
     fn new(
@@ -40,15 +40,15 @@ impl BlockingSqliteStore {
         connection: Option<Connection>,
         file: Option<OpenedFile>,
         access: Access,
-    ) -> Self {
-        let reads = metrics.reads().clone();
+    ) -> Result<Self, Error> {
+        let reads = metrics.store().reads().clone();
         let counters = Arc::new(Counters::new(metrics));
         let readers = file.map(|file| {
             let (opens, path) = (config.clone(), file.path().to_owned());
             let open = move || connection::reader(&opens, &path, access);
             Arc::new(Readers::new(&config, file, reads, open))
         });
-        let writer = Writer::new(connection, readers.clone(), &config, Arc::clone(&counters));
+        let writer = Writer::new(connection, readers.clone(), &config, Arc::clone(&counters))?;
         let writer = Arc::new(writer);
         let limits = config.queue_limits();
         let shared = Shared {
@@ -59,8 +59,8 @@ impl BlockingSqliteStore {
             readers,
             counters,
         };
-        Self {
+        Ok(Self {
             shared: Arc::new(shared),
-        }
+        })
     }
 }

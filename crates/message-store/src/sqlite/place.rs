@@ -4,10 +4,9 @@ use rusqlite::{Connection, params};
 use uuid::Uuid;
 
 use super::error::Failure;
-use super::read::head;
 use super::row::{self, stored};
 use super::statements;
-use crate::{Bookmark, GlobalPosition};
+use crate::{Bookmark, Checkpoint, GlobalPosition};
 
 /// Checks that the store still has the message that a reader has handled. Costs one search if it has.
 ///
@@ -24,7 +23,7 @@ pub(super) fn check(connection: &Connection, handled: Option<Bookmark>) -> Resul
     if found.is_some() && found == handled.message_id {
         return Ok(());
     }
-    let head = head(connection)?;
+    let head = head(connection)?.map(|head| head.position);
     Ok(handled.check(found, head, head)?)
 }
 
@@ -36,8 +35,8 @@ fn id_at(connection: &Connection, position: GlobalPosition) -> Result<Option<Uui
     id.transpose()
 }
 
-pub(super) fn head_bookmark(connection: &Connection) -> Result<Option<Bookmark>, Failure> {
-    let mut select = connection.prepare_cached(statements::HEAD_BOOKMARK)?;
+pub(super) fn head(connection: &Connection) -> Result<Option<Bookmark>, Failure> {
+    let mut select = connection.prepare_cached(statements::HEAD)?;
     let mut rows = select.raw_query();
     rows.next()?.map(row::bookmark).transpose()
 }
@@ -49,6 +48,15 @@ pub(super) fn checkpoint(
     let mut select = connection.prepare_cached(statements::CHECKPOINT)?;
     let mut rows = select.query([consumer])?;
     rows.next()?.map(row::checkpoint).transpose()
+}
+
+pub(super) fn all_checkpoints(connection: &Connection) -> Result<Vec<Checkpoint>, Failure> {
+    let mut select = connection.prepare_cached(statements::ALL_CHECKPOINTS)?;
+    let (mut rows, mut all) = (select.raw_query(), Vec::new());
+    while let Some(row) = rows.next()? {
+        all.push(row::checkpoint_of_consumer(row)?);
+    }
+    Ok(all)
 }
 
 /// Saves a checkpoint unless a later one is saved. Returns the saved one.

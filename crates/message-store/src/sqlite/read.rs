@@ -6,9 +6,7 @@ use super::error::Failure;
 use super::place::check;
 use super::row::{RowReader, stored, stream_name};
 use super::statements;
-use crate::{
-    Category, CategoryRead, ConsumerGroup, GlobalPosition, RecordedMessage, StreamName, StreamRead,
-};
+use crate::{Category, CategoryRead, ConsumerGroup, RecordedMessage, StreamName, StreamRead};
 
 /// Maximum capacity reserved before any row is read, since a caller may pass a huge `batch_size`.
 const MAX_RESERVED: u64 = 128;
@@ -123,13 +121,6 @@ pub(super) fn last(
         select.raw_bind_parameter(2, message_type)?;
     }
     Ok(collect(select, Some(1), None)?.pop())
-}
-
-pub(super) fn head(connection: &Connection) -> Result<Option<GlobalPosition>, Failure> {
-    let head: Option<i64> = connection
-        .prepare_cached(statements::HEAD)?
-        .query_row([], |row| row.get(0))?;
-    Ok(head.map(|number| GlobalPosition::new(number.unsigned_abs())))
 }
 
 /// SQLite's form of a limit: a negative number means none.

@@ -13,6 +13,7 @@ use super::config::Config;
 use super::one_or_many::OneOrMany;
 use super::payload;
 use crate::stream_name::category_of;
+use crate::trace::stamped;
 use crate::{Error, ExpectedVersion, Message, StreamName, StreamWrite, Written};
 
 /// A write in the queue.
@@ -157,6 +158,7 @@ impl Request {
 
 impl MessageRequest {
     fn new(message: Message) -> Self {
+        let message = stamped(message);
         Self {
             // Version 7 ids increase with time, so new entries of the index are close together.
             id: message.id().unwrap_or_else(Uuid::now_v7),

@@ -5,7 +5,8 @@ use uuid::Uuid;
 use super::error::Failure;
 use super::payload;
 use crate::{
-    Bookmark, Error, Fault, GlobalPosition, Position, Reason, RecordedMessage, RecordedParts,
+    Bookmark, Checkpoint, Error, Fault, GlobalPosition, Position, Reason, RecordedMessage,
+    RecordedParts,
 };
 
 /// Decodes rows. Reuses its buffers for unpacked texts from row to row.
@@ -53,6 +54,14 @@ pub(super) fn checkpoint(row: &Row<'_>) -> Result<Bookmark, Failure> {
         value => Some(text(value)?),
     };
     Ok(Bookmark::saved(position(row)?, bookmark))
+}
+
+/// The checkpoint of the consumer in the third column.
+pub(super) fn checkpoint_of_consumer(row: &Row<'_>) -> Result<Checkpoint, Failure> {
+    Ok(Checkpoint {
+        consumer: text(row.get_ref(2)?)?.to_owned(),
+        handled: checkpoint(row)?,
+    })
 }
 
 /// The global position in the first column.

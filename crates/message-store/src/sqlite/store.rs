@@ -13,9 +13,10 @@ use super::blocking::{BlockingSqliteStore, split_by_stream};
 use super::config::Config;
 use super::request::{Request, Verdict};
 use crate::{
-    Bookmark, Category, CategoryInfo, CategoryRead, Error, ExpectedVersion, Fault, GlobalPosition,
-    Health, ListStreams, Message, MessageStore, Metrics, Notifications, Position, RecordedMessage,
-    Stats, StoreInfo, StreamInfo, StreamName, StreamRead, StreamWrite, Written,
+    Bookmark, Category, CategoryInfo, CategoryRead, Checkpoint, Error, ExpectedVersion, Fault,
+    GlobalPosition, Health, ListStreams, Message, MessageStore, Metrics, Notifications, Position,
+    RecordedMessage, Settled, Stats, StoreInfo, StreamInfo, StreamName, StreamRead, StreamWrite,
+    Written,
 };
 
 /// Maximum number of messages of a read that runs in the caller's task.
@@ -51,7 +52,7 @@ impl SqliteStore {
     /// [`Fault::ReadOnlyFile`] if it or its folder can't be written; [`Error::ColumnsDiffer`] if the
     /// first or the last message has a wrong category; [`Fault::SchemaChanged`] if the schema was
     /// changed or the file belongs to another application; [`Fault::SchemaTooNew`];
-    /// [`Fault::TimedOut`] while another process holds the file's lock.
+    /// [`Fault::Locked`] while another process holds the file's lock.
     pub async fn open(config: Config) -> Result<Self, Error> {
         // Here, because a recorder may be installed for this thread only.
         let metrics = Metrics::new("sqlite");
@@ -84,9 +85,9 @@ impl SqliteStore {
         let ticket = request.ticket();
         let deadline = tokio::time::sleep(shared.config.write_timeout);
         let metrics = &shared.counters.metrics;
-        let _waiting = metrics.write_begins();
+        let _waiting = metrics.store().begins();
         let outcome = shared.async_queue.submit_until(request, deadline).await;
-        let ended = outcome.unwrap_or_else(|error| Err(shared.submit_error(error, ticket)));
+        let ended = outcome.unwrap_or_else(|error| Err(shared.without_verdict(error, ticket)));
         metrics.write_ended(&ended);
         ended
     }
@@ -222,19 +223,18 @@ impl MessageStore for SqliteStore {
             .await
     }
 
-    async fn head(&self) -> Result<Option<GlobalPosition>, Error> {
+    async fn head(&self) -> Result<Option<Bookmark>, Error> {
         if self.can_read_now() {
             return self.blocking.head();
         }
         self.on_blocking_thread(BlockingSqliteStore::head).await
     }
 
-    async fn head_bookmark(&self) -> Result<Option<Bookmark>, Error> {
-        if self.can_read_now() {
-            return self.blocking.head_bookmark();
-        }
-        self.on_blocking_thread(BlockingSqliteStore::head_bookmark)
-            .await
+    // Commits follow each other, so the head tells all.
+    async fn settled(&self) -> Result<Option<Settled>, Error> {
+        let head = self.head().await?;
+        let drawn = head.map_or(GlobalPosition::new(0), |head| head.position);
+        Ok(Some(Settled { drawn, head }))
     }
 
     async fn list_streams(&self, list: ListStreams) -> Result<Vec<StreamInfo>, Error> {
@@ -269,6 +269,11 @@ impl MessageStore for SqliteStore {
         }
         let consumer = consumer.to_owned();
         self.on_blocking_thread(move |store| store.checkpoint(&consumer))
+            .await
+    }
+
+    async fn all_checkpoints(&self) -> Result<Vec<Checkpoint>, Error> {
+        self.on_blocking_thread(BlockingSqliteStore::all_checkpoints)
             .await
     }
 

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant, SystemTime};
 use group_commit::{Commit, CommitBlocking, CommitError, deadline_after};
 use rusqlite::Connection;
 use sqlite_store::{
-    AsyncCommits, Delays, LogLength, Readers, leaves_commit_unknown, read_only_file,
+    AsyncCommits, Delays, Readers, WriteAheadLog, leaves_commit_unknown, read_only_file,
 };
 use store_meter::QueueMeter;
 use tracing::debug_span;
@@ -29,12 +29,14 @@ const BUSY_PAUSE: Duration = Duration::from_micros(500);
 
 /// The writer's connection. The queue that is committing holds the lock.
 pub(super) struct Writer {
+    /// `None` in memory and if the store was opened only for reads. Before the connection, so that its
+    /// checkpoint ends before SQLite closes the file.
+    write_ahead_log: Option<WriteAheadLog>,
     /// `None` after the store was closed, or if it was opened only for reads.
     connection: Mutex<Option<Connection>>,
     is_read_only: bool,
     /// Those of the file; `None` in memory.
     readers: Option<Arc<Readers>>,
-    log_length: Option<LogLength>,
     timeout: Duration,
     counters: Arc<Counters>,
     notifier: Notifier,
@@ -44,27 +46,34 @@ pub(super) struct Writer {
 
 impl Writer {
     pub(super) fn new(
-        connection: Option<Connection>,
+        mut connection: Option<Connection>,
         readers: Option<Arc<Readers>>,
         config: &Config,
         counters: Arc<Counters>,
-    ) -> Self {
-        let log_length = readers.as_ref();
-        Self {
+    ) -> Result<Self, Error> {
+        let log = connection.as_mut().zip(readers.as_ref());
+        let log = log.map(|(connection, readers)| {
+            WriteAheadLog::of(connection, readers.file(), config).map_err(Failure::from)
+        });
+        Ok(Self {
+            write_ahead_log: log.transpose()?,
             is_read_only: connection.is_none(),
             connection: Mutex::new(connection),
-            log_length: log_length.map(|readers| LogLength::of(readers.file(), config)),
             readers,
             timeout: config.write_timeout,
             counters,
             notifier: Notifier::default(),
             delays: Delays::default(),
             async_commits: AsyncCommits::default(),
-        }
+        })
     }
 
     pub(super) fn notifier(&self) -> &Notifier {
         &self.notifier
+    }
+
+    pub(super) fn delays(&self) -> &Delays {
+        &self.delays
     }
 
     /// Locks the connection.
@@ -88,7 +97,11 @@ impl Writer {
 
     /// Closes the connection. SQLite moves the log into the file when its last connection closes.
     pub(super) fn close(&self) {
-        drop(self.lock().take());
+        let connection = self.lock().take();
+        if let Some(log) = &self.write_ahead_log {
+            log.close();
+        }
+        drop(connection);
     }
 
     /// Runs `change` in a transaction. Retries while another process holds the lock.
@@ -101,8 +114,7 @@ impl Writer {
             match self.try_change(self.lock(), &mut change) {
                 Ok(changed) => return Ok(changed),
                 Err(Failure::Busy(_)) if Instant::now() < give_up => thread::sleep(BUSY_PAUSE),
-                Err(Failure::Busy(_)) => return Err(self.timed_out()),
-                Err(Failure::Failed(error)) => return Err(error),
+                Err(Failure::Busy(error) | Failure::Failed(error)) => return Err(error),
                 // `change` writes no new messages of a caller, so there are no ids to report.
                 Err(Failure::Unknown(_)) => return Err(Error::OutcomeUnknown { ids: Vec::new() }),
             }
@@ -115,8 +127,8 @@ impl Writer {
         change: impl FnOnce(&Connection) -> Result<T, Failure>,
     ) -> Result<T, Failure> {
         let connection = guard.as_ref().ok_or_else(|| self.no_connection())?;
-        if let (Some(log), Some(readers)) = (&self.log_length, &self.readers) {
-            log.shorten(connection, readers);
+        if let (Some(log), Some(readers)) = (&self.write_ahead_log, &self.readers) {
+            log.prepare(connection, readers);
         }
         let transaction = Transaction::begin(connection);
         self.delays.locked(connection, &transaction);
@@ -129,6 +141,9 @@ impl Writer {
         let begun = Instant::now();
         let committed = transaction.commit();
         Delays::committed(connection, begun);
+        if let Some(log) = &self.write_ahead_log {
+            log.committed();
+        }
         committed.map_err(commit_failure)?;
         // Unlock first, so that the woken readers of a store in memory don't wait for this thread.
         drop(guard);
@@ -150,7 +165,8 @@ impl Writer {
             for request in batch {
                 // Only now does the commit begin for the caller, because the lock is taken.
                 if !request.claim.begin() {
-                    verdicts.push(Err(self.timed_out()));
+                    let fault = self.delays.out_of_time("write", self.timeout);
+                    verdicts.push(Err(fault.into()));
                     continue;
                 }
                 verdicts.push(apply(connection, request, time_us, &mut tally)?);
@@ -183,20 +199,14 @@ impl Writer {
         batch: &[Request],
     ) -> Option<Result<Vec<Verdict>, CommitError<Error>>> {
         let guard = self.connection.try_lock().ok()?;
-        if self.log_length.as_ref().is_some_and(LogLength::is_exceeded) {
+        let log = self.write_ahead_log.as_ref();
+        if log.is_some_and(WriteAheadLog::is_too_long) {
             return None;
         }
         match self.try_commit(guard, batch).map_err(commit_error) {
             Err(CommitError::Late) => None,
             committed => Some(committed),
         }
-    }
-
-    pub(super) fn timed_out(&self) -> Error {
-        Error::Fault(Fault::TimedOut {
-            operation: "write",
-            limit: self.timeout,
-        })
     }
 }
 
@@ -233,7 +243,7 @@ impl CommitBlocking for Committer {
     }
 
     fn meter(&self) -> Option<&QueueMeter> {
-        Some(self.0.counters.metrics.queue())
+        Some(self.0.counters.metrics.store().queue())
     }
 
     /// Runs on the thread of the caller that leads the batch.
@@ -256,22 +266,21 @@ impl Commit for Committer {
     }
 
     fn meter(&self) -> Option<&QueueMeter> {
-        Some(self.0.counters.metrics.queue())
+        Some(self.0.counters.metrics.store().queue())
     }
 
     /// Runs in the task of the caller that leads the batch, or on tokio's blocking pool if it may take
     /// long. A store in memory never waits.
     async fn commit(&self, batch: &mut [Request]) -> Result<Vec<Verdict>, CommitError<Error>> {
-        if self.0.readers.is_none() {
-            return self.0.commit(batch);
+        let writer = &self.0;
+        if writer.readers.is_none() {
+            return writer.commit(batch);
         }
-        let writer = Arc::clone(&self.0);
-        let at_once = |batch: &[Request]| self.0.commit_at_once(batch);
-        let commit = move |batch: &[Request]| writer.commit(batch);
-        let commits = &self.0.async_commits;
-        let committed = commits.commit(batch, Request::take, at_once, commit).await;
-        // The runtime shut down.
-        committed.unwrap_or(Err(CommitError::Failed(Fault::Closed.into())))
+        let commits = &writer.async_commits;
+        let (at_once, commit) = (Writer::commit_at_once, Writer::commit);
+        commits
+            .commit(writer, batch, Request::take, at_once, commit)
+            .await
     }
 }
 

@@ -37,6 +37,13 @@ async fn path_opens_an_sqlite_file() {
     assert!(folder.path().join("c.db").exists());
 }
 
+/// As in `dcb-core`. It was a file of this name.
+#[tokio::test]
+async fn sqlite_in_memory_is_no_file() {
+    let store = AnyStore::open("sqlite::memory:").await.unwrap();
+    assert!(!store.health().await.unwrap().is_durable);
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn postgres_url_opens_a_database() {
     let database = fresh_database().await;

@@ -2,6 +2,7 @@
 
 mod any_store;
 mod metrics;
+mod move_by_lines;
 mod namespaces;
 mod postgres;
 mod runner;

@@ -6,8 +6,8 @@ use std::time::Duration;
 use message_store::postgres::{Config as PostgresConfig, PostgresNamespaces};
 use message_store::sqlite::{Config as SqliteConfig, SqliteNamespaces, SqliteStore};
 use message_store::{
-    Error, ExpectedVersion, GlobalPosition, MessageRunner, MessageStore, NamespaceName, Namespaces,
-    RecordedMessage, RunOptions, SubscribeOptions,
+    Error, ExpectedVersion, Failure, GlobalPosition, MessageRunner, MessageStore, NamespaceName,
+    Namespaces, RecordedMessage, RunOptions, SubscribeOptions,
 };
 use store_meter::testing::{Recorded, Recording, documented};
 use tokio::sync::Notify;
@@ -59,6 +59,7 @@ fn assert_work_is_counted(recorded: &Recorded) {
         ("message_store_pool_connections_in_use", None, 0.0),
         ("message_store_followers", None, 0.0),
         ("message_store_follower_lag_positions", None, 0.0),
+        ("message_store_follower_retries_total", None, 0.0),
     ] {
         let label = outcome.map(|outcome| ("outcome", outcome));
         assert_eq!(recorded.number(name, label), wanted, "{name} {outcome:?}");
@@ -198,4 +199,30 @@ async fn the_lag_of_a_runner_counts_until_its_run_ends() {
         -6.0
     );
     assert_eq!(change.number("message_store_followers", None), -1.0);
+}
+
+/// A failure of the message itself is no outage.
+#[tokio::test(flavor = "multi_thread")]
+async fn each_retry_of_a_runner_in_an_outage_counts() {
+    let store = SqliteStore::open(SqliteConfig::memory());
+    let (store, recording) = Recording::of(store).await;
+    let store = store.expect("a store");
+    let stream = stream_name("order-1");
+    let written = store.write_message(&stream, message(1), ExpectedVersion::NoStream);
+    written.await.expect("the message is written");
+    let mut failures = [
+        Failure::Outage("the mail server is down".into()),
+        Failure::Message("the address is unknown".into()),
+        Failure::Outage("the mail server is down".into()),
+    ]
+    .into_iter();
+    let handler = move |_| {
+        let failure = failures.next();
+        async { failure.map_or(Ok(()), Err) }
+    };
+    let runner = MessageRunner::new(store, "invoices", category("order"), handler);
+    let mut runner = runner.expect("a consumer");
+    runner.catch_up().await.expect("the message is handled");
+    let retries = "message_store_follower_retries_total";
+    assert_eq!(recording.look().number(retries, None), 2.0);
 }

@@ -19,9 +19,9 @@ use sqlx::postgres::PgConnectOptions;
 
 use self::attempts::Attempts;
 pub(crate) use self::outage_log::host_or_socket;
-pub(crate) use self::search::{Found, find, name};
+pub(crate) use self::search::{Found, find};
 use self::wanted::Wanted;
-use crate::connect_error::{ConnectError, HostError};
+use crate::connect_error::{ConnectError, HostError, name};
 use crate::encryption;
 
 /// The hosts of a URL. A connection leads to one of them. Cheap to clone. Clones, and the sessions

@@ -7,7 +7,7 @@
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use sqlx::postgres::{PgConnectOptions, PgConnection};
+use sqlx::postgres::PgConnection;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, timeout, timeout_at};
 
@@ -150,14 +150,4 @@ async fn ask(hosts: Hosts, host: usize) -> Asked {
     let answer = timeout(OPENING, asking).await;
     let answer = answer.unwrap_or_else(|_| Err(HostError::silent(options, OPENING)));
     Asked { host, answer }
-}
-
-/// The name of a host, for messages.
-pub(crate) fn name(options: &PgConnectOptions) -> String {
-    let host = options.get_host();
-    match options.get_socket() {
-        Some(socket) => socket.display().to_string(),
-        None if host.contains(':') => format!("[{host}]:{}", options.get_port()),
-        None => format!("{host}:{}", options.get_port()),
-    }
 }

@@ -148,7 +148,7 @@ impl Service {
         let decided = settled(async || model.decide(&self.store, closes).await).await;
         assert!(decided.unwrap().appended.is_some());
         self.runner.rebuild().await.unwrap();
-        let head = self.store.head().await.unwrap().unwrap();
+        let head = self.store.head().await.unwrap().unwrap().position;
         let expected: Vec<i64> = (1..=head.get() as i64).collect();
         assert_eq!(kept_positions(self.kept.url()).await, expected);
         self.store.close().await;

@@ -53,13 +53,13 @@ fn each_host(url: &str) -> Vec<String> {
         .collect()
 }
 
-/// Waits until a query returns true.
+/// Waits until a query returns true. NULL is not yet true: a standby that has not reported has no position.
 pub(crate) async fn wait_until(url: &str, sql: &str) {
     let give_up = Instant::now() + PATIENCE;
     loop {
         let answer = timeout(Duration::from_secs(1), rows(url, sql)).await;
         if let Ok(Ok(rows)) = answer
-            && rows.first().is_some_and(|row| row.get(0))
+            && rows.first().and_then(|row| row.get(0)) == Some(true)
         {
             return;
         }

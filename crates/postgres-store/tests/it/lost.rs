@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
+use local_postgres::end_sessions;
 use postgres_store::{ConnectErrorKind, Limits, Pool, connect_error};
+use sqlx::AssertSqlSafe;
 use tokio::net::TcpListener;
 use tokio::time::sleep;
 
@@ -21,8 +23,8 @@ async fn suspected_connection_is_pinged_before_it_is_lent() {
         ended.push(process(connection).await);
     }
     let survivor = process(&mut lent[0]).await;
-    sqlx::query("SELECT pg_terminate_backend(pid, 10000) FROM unnest($1::int[]) pid")
-        .bind(&ended)
+    let end = end_sessions(&format!("pid = ANY (ARRAY{ended:?})"));
+    sqlx::raw_sql(AssertSqlSafe(end))
         .execute(&mut *lent[0])
         .await
         .expect("the sessions end");
@@ -86,7 +88,7 @@ async fn full_server_lends_returned_connection_instead_of_new_one() {
         format!("CREATE ROLE \"{role}\" LOGIN PASSWORD 'guest' CONNECTION LIMIT 1"),
         format!("GRANT CONNECT ON DATABASE \"{name}\" TO \"{role}\""),
     ] {
-        sqlx::query(sqlx::AssertSqlSafe(statement))
+        sqlx::query(AssertSqlSafe(statement))
             .execute(&mut *connection)
             .await
             .expect("a role");
@@ -109,7 +111,7 @@ async fn full_server_lends_returned_connection_instead_of_new_one() {
     assert_eq!(pool.size(), 1);
     pool.close().await;
     let drop = format!("DROP OWNED BY \"{role}\"; DROP ROLE \"{role}\"");
-    sqlx::raw_sql(sqlx::AssertSqlSafe(drop))
+    sqlx::raw_sql(AssertSqlSafe(drop))
         .execute(&mut *connection)
         .await
         .expect("the role is dropped");

@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use local_postgres::SessionProxy;
 use postgres_store::{
-    Failure, Heard, Limits, ListeningSession, Pool, Server, WriterConnection, connect, failure,
+    Failure, Heard, Limits, ListeningSession, Pool, Server, Watch, WriterConnection, connect,
+    failure, fault,
 };
 use tokio::time::{sleep, timeout};
 
@@ -104,7 +105,7 @@ async fn borrower_tries_again_as_long_as_it_waits() {
 async fn listener_notices_that_it_is_deaf() {
     let database = database().await;
     let proxy = SessionProxy::start(database.url()).await;
-    let listening = ListeningSession::open(&hosts_of(proxy.url()), "news", None).await;
+    let listening = ListeningSession::open(&hosts_of(proxy.url()), &["news".into()], None).await;
     let mut listening = listening.expect("a session");
     let quiet = listening.next().await.expect("a sign of life");
     assert!(matches!(quiet, Heard::SignOfLife { .. }), "{quiet:?}");
@@ -112,7 +113,8 @@ async fn listener_notices_that_it_is_deaf() {
     let notified = sqlx::query("NOTIFY news").execute(&mut other).await;
     notified.expect("a notification");
     let heard = listening.next().await.expect("a notification");
-    assert_eq!(heard, Heard::Notification);
+    let channel = "news".into();
+    assert_eq!(heard, Heard::Notification { channel });
     proxy.silence();
     let deaf = async { while listening.next().await.is_ok() {} };
     timeout(NOTICED, deaf).await.expect("it notices");
@@ -144,4 +146,46 @@ async fn session_asks_the_server_to_notice_a_dead_client() {
     for (setting, value) in [("tcp_keepalives_idle", "5"), ("tcp_user_timeout", "10000")] {
         assert_eq!(writer.setting(setting).await.expect("a setting"), value);
     }
+}
+
+/// The result of work on a connection that is watched, and falls silent as it begins.
+async fn watched(
+    server: &str,
+    falls_silent: impl FnOnce(),
+    sql: &'static str,
+) -> Result<(), message_store::Error> {
+    let server = Server::new(server, "watched", false).unwrap();
+    let (mut connection, watch) = Watch::open(&server).await.unwrap();
+    falls_silent();
+    let work = async {
+        let done = sqlx::raw_sql(sql).execute(&mut connection).await;
+        done.map_err(|failed| fault(&failed).into()).map(drop)
+    };
+    timeout(NOTICED, watch.over(work)).await.expect("it ends")
+}
+
+#[tokio::test]
+async fn work_without_a_limit_ends_on_a_silent_connection() {
+    let database = database().await;
+    let proxy = SessionProxy::start(database.url()).await;
+    let lost = watched(proxy.url(), || proxy.silence(), "SELECT 1").await;
+    let lost = lost.expect_err("no answer");
+    assert!(lost.is_transient(), "{lost}");
+    // Without an answer of the server too.
+    let silent = || {
+        proxy.silence_new(true);
+        proxy.silence();
+    };
+    let lost = watched(proxy.url(), silent, "SELECT 1").await;
+    assert!(lost.is_err());
+}
+
+/// Longer than a connection may be silent.
+#[tokio::test]
+async fn long_work_goes_on() {
+    let database = database().await;
+    let sleeps = "SELECT pg_sleep(15)";
+    watched(database.url(), || (), sleeps)
+        .await
+        .expect("an answer");
 }

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 
+use super::sampling;
 use super::sorted::compare;
 use super::stepped::merged;
 use super::{Evaluation, Stepped};
@@ -63,6 +64,7 @@ impl Evaluation<'_> {
                 let counts = counts("limitk", self.scalar(count, steps)?)?;
                 self.first(groups, &counts)
             }
+            Aggregation::Share(share) => self.share(groups, &self.scalar(share, steps)?),
             Aggregation::CountValues(label) => self.value_counts(groups, label, steps),
         }
     }
@@ -165,6 +167,31 @@ impl Evaluation<'_> {
         Ok(out)
     }
 
+    /// At each step, keeps only the series whose place between 0 and 1 is below the share; for a
+    /// negative share, those that 1 plus the share would leave out.
+    fn share(&self, groups: Vec<Group>, shares: &[f64]) -> Result<Vec<Stepped>, QueryError> {
+        if shares.iter().any(|share| share.is_nan()) {
+            return Err(is_nan("limit_ratio", "the ratio"));
+        }
+        let mut out = Vec::new();
+        for mut series in groups.into_iter().flat_map(|group| group.series) {
+            self.budget.visit_series(shares.len())?;
+            let place = sampling::place(&series.labels);
+            series.map(|step, value| {
+                let share = shares[step];
+                let is_kept = if share < 0.0 {
+                    place >= 1.0 + share
+                } else {
+                    place < share
+                };
+                is_kept.then_some(value)
+            });
+            out.push(series);
+        }
+        out.retain(|series| !series.is_empty());
+        Ok(out)
+    }
+
     /// Counts the series of a group by value. The value becomes a label.
     fn value_counts(
         &self,
@@ -221,15 +248,18 @@ fn value_text(value: f64) -> String {
 /// The parameter of `topk`, `bottomk` and `limitk` as the number of series at each step.
 fn counts(function: &'static str, wanted: Vec<f64>) -> Result<Vec<usize>, QueryError> {
     if wanted.iter().any(|count| count.is_nan()) {
-        let reason = "it is NaN".into();
-        return Err(QueryError::Parameter {
-            function,
-            parameter: "the number of series",
-            reason,
-        });
+        return Err(is_nan(function, "the number of series"));
     }
     // The cast turns a negative number into 0, and a number that is too large into `usize::MAX`.
     Ok(wanted.into_iter().map(|count| count as usize).collect())
+}
+
+fn is_nan(function: &'static str, parameter: &'static str) -> QueryError {
+    QueryError::Parameter {
+        function,
+        parameter,
+        reason: "it is NaN".into(),
+    }
 }
 
 impl Grouping {

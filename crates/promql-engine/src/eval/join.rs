@@ -32,6 +32,15 @@ impl Evaluation<'_> {
         } else {
             (left, right)
         };
+        let [left_fill, right_fill] = join.fill;
+        let (many_fill, one_fill) = if swapped {
+            (right_fill, left_fill)
+        } else {
+            (left_fill, right_fill)
+        };
+        let Some(steps) = many.first().or(one.first()).map(|any| any.values.len()) else {
+            return Ok(Vec::new());
+        };
         let compares = arithmetic::compares(operator);
         let pairing = Pairing {
             operator,
@@ -41,24 +50,47 @@ impl Evaluation<'_> {
             join,
         };
         // Nothing is matched at a step at which the "many" side has no values, so duplicates on the
-        // "one" side are not an error there.
-        let needed = steps_of_any(&self.budget, &many)?;
+        // "one" side are not an error there, unless values are filled in.
+        let needed = match join.fill {
+            [None, None] => steps_of_any(&self.budget, &many)?,
+            _ => vec![true; steps],
+        };
         let side = if swapped { "left" } else { "right" };
         let ones = Ones::new(&self.budget, one, &join.matching, (side, &needed))?;
         let mut results = Vec::new();
         let mut pairs = Pairs::default();
+        let mut pair = |key: &Labels, many: &Stepped, one: &Stepped| {
+            self.budget.hold(many.values.len())?;
+            let result = pairing.result(many, one)?;
+            pairs.add(&join.cardinality, key, &result.labels, [many, one])?;
+            results.push(result);
+            Ok::<(), QueryError>(())
+        };
+        let mut present: HashMap<Labels, UsedSteps> = HashMap::new();
         for series in many {
             self.budget.visit_series(series.values.len())?;
             let key = join.matching.key(&series.labels);
-            let Some(matches) = ones.by_key.get(&key) else {
-                continue;
-            };
-            for &index in matches {
-                let one = &ones.series[index];
-                self.budget.hold(series.values.len())?;
-                let result = pairing.result(&series, one)?;
-                pairs.add(&join.cardinality, &key, &result.labels, [&series, one])?;
-                results.push(result);
+            for &index in ones.by_key.get(&key).into_iter().flatten() {
+                pair(&key, &series, &ones.series[index])?;
+            }
+            if let Some(value) = one_fill {
+                self.budget.hold(steps)?;
+                pair(
+                    &key,
+                    &series,
+                    &filler(&key, value, ones.used.get(&key), steps),
+                )?;
+            }
+            if many_fill.is_some() {
+                let steps = series.values.iter().map(|value| !is_absent(*value));
+                present.entry(key).or_default().take(steps);
+            }
+        }
+        if let Some(value) = many_fill {
+            for series in &ones.series {
+                self.budget.hold(steps)?;
+                let key = join.matching.key(&series.labels);
+                pair(&key, &filler(&key, value, present.get(&key), steps), series)?;
             }
         }
         merged(&self.budget, results)
@@ -70,6 +102,8 @@ impl Evaluation<'_> {
 struct Ones {
     series: Vec<Stepped>,
     by_key: HashMap<Labels, Vec<usize>>,
+    /// The steps at which one of the series of a key has a value.
+    used: HashMap<Labels, UsedSteps>,
 }
 
 impl Ones {
@@ -92,7 +126,11 @@ impl Ones {
             }
             by_key.entry(key).or_default().push(index);
         }
-        Ok(Self { series, by_key })
+        Ok(Self {
+            series,
+            by_key,
+            used,
+        })
     }
 }
 
@@ -143,6 +181,15 @@ impl UsedSteps {
         }
         all_free
     }
+}
+
+/// The series that a side lacks: this value at each step at which none of its series with the key has one.
+fn filler(key: &Labels, value: f64, used: Option<&UsedSteps>, steps: usize) -> Stepped {
+    let mut filler = Stepped::new(key.clone(), vec![value; steps]);
+    if let Some(UsedSteps(used)) = used {
+        filler.map(|step, value| (!used[step]).then_some(value));
+    }
+    filler
 }
 
 /// For each step, whether any of the series has a value. Empty if there are no series.

@@ -11,6 +11,7 @@ mod info;
 mod join;
 mod labels;
 mod matrix;
+mod sampling;
 mod scalar;
 mod selector;
 mod set;

@@ -95,6 +95,11 @@ impl Evaluation<'_> {
                 parameters,
                 operand,
             } => self.of_buckets(*function, parameters, operand, steps),
+            Vector::QuantilesOfBuckets {
+                operand,
+                label,
+                quantiles,
+            } => self.quantiles_of_buckets(operand, label, quantiles, steps),
             Vector::Absent { operand, labels } => self.absent(operand, labels, steps),
             Vector::AbsentOverTime { operand, labels } => {
                 self.absent_over_time(operand, labels, steps)

@@ -26,6 +26,8 @@ pub(crate) fn named(name: &str) -> Option<Elementwise> {
         // These read native histograms, and skip other samples, so there is nothing left.
         "histogram_avg" | "histogram_count" | "histogram_stddev" | "histogram_stdvar"
         | "histogram_sum" => |_, _| None,
+        // No sample has a start timestamp.
+        "start_timestamp" => |_, _| None,
         _ => return trigonometric(name).or_else(|| calendar::named(name)),
     })
 }

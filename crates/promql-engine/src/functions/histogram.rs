@@ -25,7 +25,7 @@ const ROUNDING: f64 = 1e-12;
 /// The value below which this fraction of the observations lies, assuming that they are spread
 /// evenly inside each bucket. The value is NaN without observations or without a bucket for `+Inf`.
 /// It is -Inf for a quantile below 0, and +Inf for a quantile above 1.
-fn quantile(quantile: f64, buckets: &mut Vec<Bucket>) -> f64 {
+pub(crate) fn quantile(quantile: f64, buckets: &mut Vec<Bucket>) -> f64 {
     if quantile.is_nan() {
         return f64::NAN;
     }

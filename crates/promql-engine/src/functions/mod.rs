@@ -5,6 +5,7 @@ pub(super) mod counter;
 pub(super) mod elementwise;
 mod exact_sums;
 mod histogram;
+mod integral;
 pub(super) mod over_time;
 pub(super) mod regression;
 mod smoothing;
@@ -13,6 +14,8 @@ mod window;
 mod window_function;
 
 pub(super) use elementwise::Elementwise;
-pub(super) use histogram::{Bucket, BucketFunction, named as bucket_function};
+pub(super) use histogram::{
+    Bucket, BucketFunction, named as bucket_function, quantile as bucket_quantile,
+};
 pub(super) use window::{SeriesFacts, Window};
 pub(super) use window_function::{WindowFunction, window_function};

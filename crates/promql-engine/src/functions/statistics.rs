@@ -4,18 +4,23 @@
 pub(crate) fn sum(values: &[f64]) -> f64 {
     let (mut sum, mut lost) = (0.0_f64, 0.0_f64);
     for &value in values {
-        let next = sum + value;
-        // With an infinite sum the correction would be NaN.
-        if next.is_infinite() {
-            lost = 0.0;
-        } else if sum.abs() >= value.abs() {
-            lost += (sum - next) + value;
-        } else {
-            lost += (value - next) + sum;
-        }
-        sum = next;
+        (sum, lost) = added(sum, value, lost);
     }
     sum + lost
+}
+
+/// The sum of two numbers, and `lost` with the rounding error of this addition.
+pub(super) fn added(sum: f64, value: f64, lost: f64) -> (f64, f64) {
+    let next = sum + value;
+    // With an infinite sum the correction would be NaN.
+    let lost = if next.is_infinite() {
+        0.0
+    } else if sum.abs() >= value.abs() {
+        lost + ((sum - next) + value)
+    } else {
+        lost + ((value - next) + sum)
+    };
+    (next, lost)
 }
 
 /// The arithmetic mean, even if the sum overflows an f64.

@@ -1,5 +1,5 @@
 use super::window::{Window, seconds};
-use super::{counter, over_time, regression, smoothing};
+use super::{counter, integral, over_time, regression, smoothing};
 
 /// A function of a window and of scalar parameters. It returns `None` if it has no result.
 pub(crate) type WindowFunction = fn(&Window<'_>, &[f64]) -> Option<f64>;
@@ -24,6 +24,7 @@ pub(crate) fn window_function(name: &str) -> Option<WindowFunction> {
         "count_over_time" => |window, _| over_time::count(window),
         "stddev_over_time" => |window, _| over_time::deviation(window),
         "stdvar_over_time" => |window, _| over_time::variance(window),
+        "integral" => |window, rule| integral::integral(window, rule.first().copied()),
         "mad_over_time" => |window, _| over_time::median_deviation(window),
         "ts_of_min_over_time" => |window, _| over_time::time_of(window, f64::le),
         "ts_of_max_over_time" => |window, _| over_time::time_of(window, f64::ge),

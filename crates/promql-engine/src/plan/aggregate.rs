@@ -1,8 +1,8 @@
 //! Aggregations.
 
 use promql_parser::parser::token::{
-    T_AVG, T_BOTTOMK, T_COUNT, T_COUNT_VALUES, T_GROUP, T_LIMITK, T_MAX, T_MIN, T_QUANTILE,
-    T_STDDEV, T_STDVAR, T_SUM, T_TOPK,
+    T_AVG, T_BOTTOMK, T_COUNT, T_COUNT_VALUES, T_GROUP, T_LIMIT_RATIO, T_LIMITK, T_MAX, T_MIN,
+    T_QUANTILE, T_STDDEV, T_STDVAR, T_SUM, T_TOPK,
 };
 use promql_parser::parser::{AggregateExpr, LabelModifier};
 
@@ -34,6 +34,7 @@ fn aggregation(expr: &AggregateExpr) -> Result<Aggregation, QueryError> {
         T_TOPK => Aggregation::Top(parameter(expr)?),
         T_BOTTOMK => Aggregation::Bottom(parameter(expr)?),
         T_LIMITK => Aggregation::First(parameter(expr)?),
+        T_LIMIT_RATIO => Aggregation::Share(parameter(expr)?),
         T_COUNT_VALUES => Aggregation::CountValues(label(expr)?),
         _ => return Err(unsupported(format!("the aggregation {}", expr.op))),
     })

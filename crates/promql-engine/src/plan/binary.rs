@@ -14,12 +14,10 @@ use crate::QueryError;
 /// The plan of a binary operation.
 pub(super) fn lower(expr: &BinaryExpr) -> Result<Plan, QueryError> {
     let modifier = expr.modifier.as_ref();
-    if let Some(BinModifier { fill_values, .. }) = modifier
-        && (fill_values.lhs.is_some() || fill_values.rhs.is_some())
-    {
-        return Err(unsupported("the modifier fill"));
-    }
     match set_operator(expr.op.id()) {
+        Some(_) if has_fill(modifier) => Err(QueryError::Syntax {
+            reason: format!("filling in missing series is not allowed for {}", expr.op),
+        }),
         Some(operator) => Ok(Plan::Vector(Vector::Set {
             operator,
             left: Box::new(vector(&expr.lhs)?),
@@ -45,6 +43,11 @@ fn arithmetic(expr: &BinaryExpr) -> Result<Plan, QueryError> {
         })
     };
     Ok(match (plan(&expr.lhs)?, plan(&expr.rhs)?) {
+        (Plan::Scalar(_), _) | (_, Plan::Scalar(_)) if has_fill(expr.modifier.as_ref()) => {
+            return Err(QueryError::Syntax {
+                reason: "filling in missing series is only allowed between instant vectors".into(),
+            });
+        }
         (Plan::Scalar(left), Plan::Scalar(right)) => Plan::Scalar(Scalar::Binary {
             operator,
             left: Box::new(left),
@@ -80,7 +83,19 @@ fn join(modifier: Option<&BinModifier>) -> Join {
     Join {
         matching: matching(modifier),
         cardinality,
+        fill: fill(modifier),
     }
+}
+
+/// The values of series that the left and the right side lack.
+fn fill(modifier: Option<&BinModifier>) -> [Option<f64>; 2] {
+    modifier.map_or([None; 2], |modifier| {
+        [modifier.fill_values.lhs, modifier.fill_values.rhs]
+    })
+}
+
+fn has_fill(modifier: Option<&BinModifier>) -> bool {
+    fill(modifier).iter().any(Option::is_some)
 }
 
 /// Without a modifier, all labels except the name are compared.

@@ -83,6 +83,11 @@ fn vector_function(name: &str, arguments: &Arguments<'_>) -> Result<Vector, Quer
             operand: Box::new(vector(arguments.get(0)?)?),
             info: info::lower(arguments.get(0)?, arguments.optional(1))?,
         }),
+        "histogram_quantiles" => Ok(Vector::QuantilesOfBuckets {
+            operand: Box::new(vector(arguments.get(0)?)?),
+            label: label_name("histogram_quantiles", string(arguments.get(1)?)?)?,
+            quantiles: arguments.scalars(2..arguments.count())?,
+        }),
         "absent" => Ok(Vector::Absent {
             operand: Box::new(vector(arguments.get(0)?)?),
             labels: fixed_labels(arguments.get(0)?)?,

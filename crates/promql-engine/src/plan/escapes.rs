@@ -3,7 +3,7 @@
 
 use std::borrow::Cow;
 
-use super::durations::quoted;
+use super::durations::token;
 use crate::QueryError;
 
 /// The text, with the escapes of bytes beyond ASCII replaced by the characters that they encode.
@@ -17,12 +17,7 @@ pub(super) fn decoded(text: &str) -> Result<Cow<'_, str>, QueryError> {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
     while let Some(first) = rest.chars().next() {
-        let length = match first {
-            '#' => rest.find('\n').unwrap_or(rest.len()),
-            '"' | '\'' | '`' => quoted(rest, first),
-            _ => first.len_utf8(),
-        };
-        let (token, after) = rest.split_at(length);
+        let (token, after) = rest.split_at(token(rest, first));
         match first {
             '"' | '\'' => push_decoded(&mut out, token)?,
             _ => out.push_str(token),

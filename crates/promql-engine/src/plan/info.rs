@@ -3,9 +3,8 @@
 use promql_parser::parser::Expr;
 use promql_parser::parser::value::ValueType;
 
-use super::lower::plan;
-use super::selector::placement;
-use super::{At, InfoSelector, Placement, Plan, Selector, Vector};
+use super::selector::{matchers_of, placement};
+use super::{At, InfoSelector, Placement};
 use crate::QueryError;
 use crate::{METRIC_NAME, MatchOp, Matcher};
 
@@ -34,16 +33,13 @@ pub(super) fn lower(series: &Expr, argument: Option<&Expr>) -> Result<InfoSelect
 }
 
 fn matchers(argument: &Expr) -> Result<Vec<Matcher>, QueryError> {
-    let has_name = matches!(argument, Expr::VectorSelector(selector) if selector.name.is_some());
-    match plan(argument)? {
-        Plan::Vector(Vector::Selector(Selector {
-            matchers,
-            placement:
-                Placement {
-                    offset_ms: 0,
-                    at: None,
-                },
-        })) if !has_name => Ok(matchers),
+    match argument {
+        Expr::Paren(inner) => matchers(&inner.expr),
+        Expr::VectorSelector(selector)
+            if selector.name.is_none() && selector.offset.is_none() && selector.at.is_none() =>
+        {
+            matchers_of(selector)
+        }
         _ => Err(QueryError::Syntax {
             reason: "the second argument of info must be label matchers in braces".into(),
         }),

@@ -4,13 +4,15 @@ use promql_parser::parser::{self, Expr};
 
 use super::patterns::Patterns;
 use super::{
-    Matrix, Plan, Scalar, Vector, aggregate, binary, call, depth, durations, escapes, selector,
+    Matrix, Plan, Scalar, Vector, aggregate, binary, call, depth, durations, escapes, names,
+    selector,
 };
-use crate::QueryError;
+use crate::{QueryError, TimeRange};
 
-/// The plan for a query's text.
-pub(crate) fn lower(text: &str) -> Result<Plan, QueryError> {
-    Ok(match plan(&tree(text)?)? {
+/// The plan for a query's text, and whether its durations need the times of the query.
+pub(crate) fn lower(text: &str, times: Option<TimeRange>) -> Result<(Plan, bool), QueryError> {
+    let (tree, needs_times) = tree(text, times)?;
+    let plan = match plan(&tree)? {
         Plan::Matrix(Matrix::Subquery {
             operand,
             range_ms,
@@ -24,22 +26,28 @@ pub(crate) fn lower(text: &str) -> Result<Plan, QueryError> {
             placement,
         }),
         plan => plan,
-    })
+    };
+    Ok((plan, needs_times))
 }
 
-/// The parser's tree of a query's text.
-pub(crate) fn tree(text: &str) -> Result<Expr, QueryError> {
+/// The parser's tree of a query's text, and whether its durations need the times of the query. Without
+/// them, one second stands for each duration that does.
+pub(crate) fn tree(text: &str, times: Option<TimeRange>) -> Result<(Expr, bool), QueryError> {
     // These checks come before parsing, because the parser recurses without a limit, and panics on
     // long durations.
     depth::check(text)?;
-    durations::check(text)?;
-    let text = escapes::decoded(text)?;
+    let text = names::quoted(text);
+    let durations = durations::literal(&text, times)?;
+    let text = escapes::decoded(&durations.text)?;
     let patterns = Patterns::of(&text);
-    let mut tree = parser::parse(&patterns.hidden_in(&text))
-        .map_err(|reason| QueryError::Syntax { reason })?;
+    let parsed = parser::parse(&patterns.hidden_in(&text));
+    let mut tree = parsed.map_err(|reason| match extended_range(&text) {
+        Some(modifier) => unsupported(format!("`{modifier}`")),
+        None => QueryError::Syntax { reason },
+    })?;
     depth::check_levels(&tree)?;
     patterns.restore(&mut tree);
-    Ok(tree)
+    Ok((tree, durations.needs_times))
 }
 
 /// The plan for an expression of any type.
@@ -114,6 +122,20 @@ pub(super) fn expected(wanted: &str, found: &Plan) -> QueryError {
     QueryError::Syntax {
         reason: format!("expected a {wanted}, found a {found}"),
     }
+}
+
+/// The modifier of an extended range in a text that the parser refuses.
+fn extended_range(text: &str) -> Option<&'static str> {
+    let mut rest = text;
+    while let Some(first) = rest.chars().next() {
+        let (token, after) = rest.split_at(durations::token(rest, first));
+        let is_here = |modifier: &&&str| token.eq_ignore_ascii_case(modifier);
+        if let Some(modifier) = ["anchored", "smoothed"].iter().find(is_here) {
+            return Some(modifier);
+        }
+        rest = after;
+    }
+    None
 }
 
 /// The error for an unsupported part of the language.

@@ -4,11 +4,13 @@
 mod aggregate;
 mod binary;
 mod call;
+mod computed_duration;
 mod depth;
 mod durations;
 mod escapes;
 mod info;
 mod lower;
+mod names;
 mod patterns;
 mod selector;
 
@@ -124,6 +126,11 @@ pub(super) enum Vector {
         parameters: Vec<Scalar>,
         operand: Box<Vector>,
     },
+    QuantilesOfBuckets {
+        operand: Box<Vector>,
+        label: String,
+        quantiles: Vec<Scalar>,
+    },
     Absent {
         operand: Box<Vector>,
         labels: Labels,
@@ -215,6 +222,8 @@ pub(super) enum Aggregation {
     Bottom(Scalar),
     /// The first series of each group, at each step.
     First(Scalar),
+    /// This share of the series, chosen by their labels.
+    Share(Scalar),
     CountValues(String),
 }
 
@@ -249,6 +258,8 @@ pub(super) enum SetOperator {
 pub(super) struct Join {
     pub(super) matching: Grouping,
     pub(super) cardinality: Cardinality,
+    /// The values of series that one side lacks: of the left, and of the right side.
+    pub(super) fill: [Option<f64>; 2],
 }
 
 /// How many series of each side may match one another.

@@ -1,5 +1,5 @@
-//! Patterns of matchers that the parser refuses, because it takes them for those of the `regex` crate.
-//! They are hidden from it.
+//! Matchers that the parser refuses, and that are hidden from it: patterns, because it takes them for those
+//! of the `regex` crate, and braces whose matchers all accept an absent label, as `info` allows them.
 
 use std::borrow::Cow;
 use std::convert::Infallible;
@@ -11,29 +11,27 @@ use promql_parser::util::unquote_string;
 use promql_parser::util::visitor::{ExprVisitorMut, walk_expr_mut};
 use regex::Regex;
 
-use super::durations::quoted;
+use super::durations::token;
 use crate::{MatchOp as Op, Matcher};
 
-/// Stands for a pattern, before its number: a private character that no pattern begins with.
+/// Stands for a pattern, before its number: a private character that no pattern begins with. Alone it is
+/// the name and the value of a matcher that makes braces acceptable.
 const MARK: char = '\u{F8FF}';
 
-/// The patterns of a text that are hidden from the parser, with their places, quotes included.
+/// The patterns of a text that are hidden from the parser, with their places, quotes included. An empty
+/// place is one for the matcher that makes braces acceptable.
 pub(super) struct Patterns(Vec<(Range<usize>, String)>);
 
 impl Patterns {
     /// Finds the patterns that RE2 understands and the parser does not. The parser reports all others.
     pub(super) fn of(text: &str) -> Self {
         let mut found = Vec::new();
-        let (mut at, mut follows_operator) = (0, false);
+        let (mut at, mut follows_operator, mut follows_comma) = (0, false, false);
         while let Some(first) = text[at..].chars().next() {
             let rest = &text[at..];
-            let length = match first {
-                '#' => rest.find('\n').unwrap_or(rest.len()),
-                '"' | '\'' | '`' => quoted(rest, first),
-                _ => first.len_utf8(),
-            };
-            let place = at..at + length;
+            let place = at..at + token(rest, first);
             match first {
+                '{' if follows_comma => found.push((place.end..place.end, String::new())),
                 '~' => follows_operator = text[..at].ends_with(['=', '!']),
                 '#' => {}
                 _ if first.is_whitespace() => {}
@@ -44,6 +42,9 @@ impl Patterns {
                     follows_operator = false;
                 }
                 _ => follows_operator = false,
+            }
+            if first != '#' && !first.is_whitespace() {
+                follows_comma = first == ',';
             }
             at = place.end;
         }
@@ -58,7 +59,11 @@ impl Patterns {
         let (mut out, mut copied) = (String::with_capacity(text.len()), 0);
         for (index, (place, _)) in self.0.iter().enumerate() {
             out.push_str(&text[copied..place.start]);
-            out.push_str(&format!("\"{MARK}{index}\""));
+            if place.is_empty() {
+                out.push_str(&format!("\"{MARK}\"=\"{MARK}\","));
+            } else {
+                out.push_str(&format!("\"{MARK}{index}\""));
+            }
             copied = place.end;
         }
         out.push_str(&text[copied..]);
@@ -73,6 +78,11 @@ impl Patterns {
     }
 
     fn restore_in(&self, selector: &mut VectorSelector) {
+        let is_ours = |name: &str| name.chars().eq([MARK]);
+        selector
+            .matchers
+            .matchers
+            .retain(|matcher| !is_ours(&matcher.name));
         let alternatives = selector.matchers.or_matchers.iter_mut().flatten();
         for matcher in selector.matchers.matchers.iter_mut().chain(alternatives) {
             let index = matcher.value.strip_prefix(MARK);

@@ -24,8 +24,14 @@ pub(crate) fn matchers_of(selector: &VectorSelector) -> Result<Vec<Matcher>, Que
 
 /// The plan of an instant selector.
 pub(super) fn lower(selector: &VectorSelector) -> Result<Selector, QueryError> {
+    let matchers = matchers_of(selector)?;
+    if matchers.iter().all(|matcher| matcher.matches_value("")) {
+        return Err(QueryError::Syntax {
+            reason: "a selector needs a matcher that does not match the empty string".into(),
+        });
+    }
     Ok(Selector {
-        matchers: matchers_of(selector)?,
+        matchers,
         placement: placement(selector.offset.as_ref(), selector.at.as_ref()),
     })
 }

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::fmt;
 
+use dcb_core::ndjson::Metadata;
 use dcb_core::{Event, EventBuilder, SequencedEvent};
 use jiff::Timestamp;
 use serde::de::value::MapAccessDeserializer;
@@ -43,52 +44,6 @@ pub(super) struct EventDto<'a> {
 #[derive(Debug, Deserialize)]
 struct Text<'a>(#[serde(borrow)] Cow<'a, str>);
 
-/// Metadata. A map would lose the order, and hide that a key occurs twice.
-#[derive(Debug)]
-struct Metadata<'a>(Vec<(String, MetadataValue<'a>)>);
-
-/// The content of a string, or the JSON text of a number or a boolean.
-#[derive(Debug)]
-struct MetadataValue<'a>(Cow<'a, str>);
-
-impl<'de: 'a, 'a> Deserialize<'de> for MetadataValue<'a> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let json = <&RawValue>::deserialize(deserializer)?.get();
-        match json.as_bytes() {
-            [b'"', ..] => serde_json::from_str(json).map(|Text(text)| Self(text)),
-            [b'-' | b'0'..=b'9' | b't' | b'f', ..] => Ok(Self(Cow::Borrowed(json))),
-            _ => Err(serde::de::Error::custom(
-                "expected a string, a number or a boolean",
-            )),
-        }
-        .map_err(serde::de::Error::custom)
-    }
-}
-
-impl<'de: 'a, 'a> Deserialize<'de> for Metadata<'a> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Entries;
-
-        impl<'de> Visitor<'de> for Entries {
-            type Value = Metadata<'de>;
-
-            fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-                formatter.write_str("an object of strings, numbers and booleans")
-            }
-
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
-                let mut entries = Vec::new();
-                while let Some(entry) = map.next_entry()? {
-                    entries.push(entry);
-                }
-                Ok(Metadata(entries))
-            }
-        }
-
-        deserializer.deserialize_map(Entries)
-    }
-}
-
 impl EventDto<'_> {
     pub(super) fn tag_count(&self) -> usize {
         self.tags.as_ref().map_or(0, Vec::len)
@@ -98,7 +53,7 @@ impl EventDto<'_> {
     pub(super) fn into_event(self, path: impl Fn() -> String) -> Result<Event, ApiError> {
         let tags = self.tags.iter().flatten().map(|tag| &tag.0);
         let event = Event::builder(self.event_type).tags(tags);
-        let event = with_metadata(event, self.metadata, &path)?;
+        let event = with_metadata(event, self.metadata.as_ref(), &path)?;
         let event = with_data(event, self.data, &path)?;
         let event = match &self.id {
             // Clients with an optional id may send an empty string.
@@ -111,19 +66,17 @@ impl EventDto<'_> {
 
 fn with_metadata(
     event: EventBuilder,
-    metadata: Option<Metadata<'_>>,
+    metadata: Option<&Metadata<'_>>,
     path: impl Fn() -> String,
 ) -> Result<EventBuilder, ApiError> {
-    let entries = metadata.into_iter().flat_map(|Metadata(entries)| entries);
-    entries
-        .into_iter()
-        .try_fold(event, |event, (key, MetadataValue(value))| {
-            if key == DATA_FORM {
-                let problem = format!("contains {DATA_FORM}, which the server sets itself");
-                return Err(invalid(&path(), "metadata", &problem));
-            }
-            Ok(event.metadata(key, value))
-        })
+    let mut entries = metadata.into_iter().flat_map(|metadata| metadata.entries());
+    entries.try_fold(event, |event, (key, value)| {
+        if key == DATA_FORM {
+            let problem = format!("contains {DATA_FORM}, which the server sets itself");
+            return Err(invalid(&path(), "metadata", &problem));
+        }
+        Ok(event.metadata(key, value))
+    })
 }
 
 /// Sets the data: the content of a string, or the JSON text of any other value.

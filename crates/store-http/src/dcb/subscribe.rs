@@ -149,7 +149,8 @@ mod tests {
     use futures_util::StreamExt as _;
 
     use super::*;
-    use crate::service::{Limits, Service};
+    use crate::limits::Limits;
+    use crate::service::Service;
 
     #[tokio::test]
     async fn idle_subscription_sends_comments() {

@@ -1,5 +1,9 @@
 use std::sync::Arc;
 
+use axum::extract::FromRequestParts;
+use axum::http::StatusCode;
+use axum::http::request::Parts;
+
 use super::namespaces::OpenNamespace;
 use crate::error::ApiError;
 
@@ -27,5 +31,18 @@ impl Caller {
         self.namespace
             .as_ref()
             .is_some_and(|open| open.name.as_str() == namespace)
+    }
+}
+
+impl<S: Sync> FromRequestParts<S> for Caller {
+    type Rejection = ApiError;
+
+    /// Takes it from the extensions; 401 if no layer of the service has put one there.
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, ApiError> {
+        let caller = parts.extensions.get().cloned();
+        caller.ok_or_else(|| {
+            let message = "the request names no caller";
+            ApiError::new(StatusCode::UNAUTHORIZED, "AUTH_REQUIRED", message)
+        })
     }
 }

@@ -48,6 +48,7 @@ impl From<Error> for ApiError {
         Error::NamespaceNotFound { name } => {
             not_found(message).with_details(json!({ "namespace": name }))
         }
+        Error::TooManyNamespaces { .. } => backend_error(&message, &message),
         // Deleting a namespace closes its store, even while requests are using it.
         Error::Fault(Fault::Closed) => not_found("the namespace was deleted"),
         Error::OutcomeUnknown { ids } => backend_error(

@@ -9,7 +9,6 @@ use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use axum::Extension;
 use axum::body::Body;
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode, header};
@@ -18,7 +17,7 @@ use bytes::Bytes;
 use futures_core::Stream;
 use futures_util::StreamExt as _;
 use http_body_util::BodyExt as _;
-use message_store::{AnyStore, Error, GlobalPosition, MessageStore as _, ndjson};
+use message_store::{AnyStore, Error, MessageStore as _, ndjson};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use tokio::time::timeout;
@@ -46,7 +45,7 @@ pub(super) struct ImportParameters {
 /// `POST /import`.
 pub(super) async fn import(
     State(messages): State<Arc<Messages>>,
-    Extension(caller): Extension<Caller>,
+    caller: Caller,
     Parameters(parameters): Parameters<ImportParameters>,
     headers: HeaderMap,
     body: Body,
@@ -196,7 +195,7 @@ impl Import {
         let head = self.store.head().await.ok().flatten();
         json!({
             "imported": self.imported.stored,
-            "gpos": head.map_or(0, GlobalPosition::get),
+            "gpos": head.map_or(0, |head| head.position.get()),
         })
     }
 

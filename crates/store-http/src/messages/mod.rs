@@ -39,7 +39,7 @@ struct Messages {
 }
 
 /// The paths of the messages in these namespaces: `/rpc`, `/subscribe`, `/import` and `/version`.
-/// All but the last answer 500 to a request without a [`Caller`].
+/// All but the last answer 401 to a request without a [`Caller`].
 pub fn router(namespaces: Arc<OpenNamespaces>, service: &Service) -> Router {
     let state = Arc::new(Messages {
         namespaces,

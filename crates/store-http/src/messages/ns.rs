@@ -212,3 +212,20 @@ pub(super) async fn categories(call: Call<'_>) -> Result<Response, ApiError> {
     });
     Ok(json_answer(categories.collect::<Value>().to_string()))
 }
+
+/// `["ns.checkpoints"]`: the consumers, and how far each is behind the last message.
+pub(super) async fn checkpoints(call: Call<'_>) -> Result<Response, ApiError> {
+    let store = &call.caller.namespace()?.store;
+    let checkpoints = store.all_checkpoints().await?;
+    // Read after the checkpoints, which are never beyond it then.
+    let head = store.head().await?.map_or(0, |head| head.position.get());
+    let checkpoints = checkpoints.into_iter().map(|checkpoint| {
+        let handled = checkpoint.handled.position.get();
+        json!({
+            "consumer": checkpoint.consumer,
+            "globalPosition": handled,
+            "behind": head.saturating_sub(handled),
+        })
+    });
+    Ok(json_answer(checkpoints.collect::<Value>().to_string()))
+}

@@ -125,7 +125,7 @@ impl Rows {
             None => store
                 .head()
                 .await?
-                .map_or(GlobalPosition::START, GlobalPosition::next),
+                .map_or(GlobalPosition::START, |head| head.position.next()),
         };
         let source = Source::Category {
             category,

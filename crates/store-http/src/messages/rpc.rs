@@ -1,6 +1,5 @@
 use std::sync::Arc;
 
-use axum::Extension;
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
@@ -14,7 +13,7 @@ use crate::error::ApiError;
 /// `POST /rpc`.
 pub(super) async fn call(
     State(messages): State<Arc<Messages>>,
-    Extension(caller): Extension<Caller>,
+    caller: Caller,
     body: Bytes,
 ) -> Result<Response, ApiError> {
     let (method, arguments) = arguments::parse(&body)?;
@@ -39,6 +38,7 @@ pub(super) async fn call(
         "ns.info" => ns::info(call).await,
         "ns.streams" => ns::streams(call).await,
         "ns.categories" => ns::categories(call).await,
+        "ns.checkpoints" => ns::checkpoints(call).await,
         "sys.version" => Ok(sys::version()),
         "sys.health" => sys::health(&call),
         unknown => Err(ApiError::new(
@@ -55,7 +55,7 @@ fn max_arguments(method: &str) -> Option<usize> {
         "stream.write" => 3,
         "stream.get" | "stream.last" | "category.get" | "ns.create" => 2,
         "stream.version" | "ns.delete" | "ns.info" | "ns.streams" => 1,
-        "ns.list" | "ns.categories" | "sys.version" | "sys.health" => 0,
+        "ns.list" | "ns.categories" | "ns.checkpoints" | "sys.version" | "sys.health" => 0,
         _ => return None,
     })
 }

@@ -13,7 +13,6 @@ use std::str::FromStr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::Extension;
 use axum::body::Body;
 use axum::extract::State;
 use axum::http::HeaderMap;
@@ -62,7 +61,7 @@ pub(super) struct Source {
 /// `GET /subscribe`.
 pub(super) async fn subscribe(
     State(messages): State<Arc<Messages>>,
-    Extension(caller): Extension<Caller>,
+    caller: Caller,
     headers: HeaderMap,
     Parameters(source): Parameters<Source>,
 ) -> Result<Response, ApiError> {

@@ -17,7 +17,7 @@ use bytes::Bytes;
 use dcb_core::{AnyStore, Error, EventStore, Events, Query, ReadOptions};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-use crate::service::Limits;
+use crate::limits::Limits;
 
 use frames::Frames;
 
@@ -26,8 +26,6 @@ pub(crate) use pieces::{Chunks, pieces};
 
 /// Largest share. A client that reads takes this much at once, so a larger share would not help it.
 const MAX_SHARE: usize = 64 << 10;
-/// Smallest share. It holds a poke with the longest name of a stream.
-pub(crate) const MIN_SHARE: usize = 8 << 10;
 /// Maximum number of reads for subscribers at the same time. An append wakes all subscribers, and
 /// the events that they read take memory until they are sent.
 const READS: usize = 4;

@@ -20,7 +20,9 @@ pub(super) async fn format_query(parameters: Parameters) -> Result<Response, Api
 pub(super) async fn parse_query(parameters: Parameters) -> Result<Response, ApiError> {
     let query = parameters.required("query")?;
     // The engine bounds the length and the depth of a query. The parser alone does not.
-    promql::format_query(query).map_err(|error| refused(&error))?;
-    let tree = parser::parse(query).map_err(ApiError::invalid)?;
+    let formatted = promql::format_query(query).map_err(|error| refused(&error))?;
+    // The parser reads no arithmetic with durations. The layout has its value.
+    let tree = parser::parse(query).or_else(|_| parser::parse(&formatted));
+    let tree = tree.map_err(ApiError::invalid)?;
     answer::short(&tree, &parameters.warnings(&["query"]))
 }

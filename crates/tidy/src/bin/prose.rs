@@ -12,9 +12,11 @@ use tidy::{phrases, prose, workspace};
 const CEILING: f64 = 1.0;
 
 /// The pages that no crate or folder holds.
-const PAGES: [&str; 4] = [
+const PAGES: [&str; 6] = [
     "README.md",
     "CHANGELOG.md",
+    "CONTRIBUTING.md",
+    "SECURITY.md",
     "crates/README.md",
     "fixtures/README.md",
 ];
@@ -26,7 +28,7 @@ fn main() -> ExitCode {
         .map(|entry| entry.expect("a crate").path())
         .filter(|path| path.is_dir());
     let mut plain = true;
-    for folder in crates.chain(["benches", "schema"].map(|folder| root.join(folder))) {
+    for folder in crates.chain(["benches", "docs", "schema"].map(|folder| root.join(folder))) {
         plain &= is_plain(&folder, &workspace::files(&folder));
     }
     plain &= is_plain(&root, &PAGES.map(|page| root.join(page)));

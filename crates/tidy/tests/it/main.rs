@@ -2,5 +2,7 @@
 
 mod errors;
 mod events;
+mod links;
 mod map;
+mod packages;
 mod results;

@@ -9,12 +9,12 @@ mod crash;
 mod engine;
 #[cfg(feature = "metrics")]
 mod meters;
-mod metrics;
 #[cfg(feature = "promql")]
 mod promql;
 #[cfg(feature = "promql")]
 mod promqltest;
 mod random_operations;
+mod registry;
 mod retention;
 mod snapshot;
 mod support;

@@ -21,12 +21,13 @@ const PROGRESS_EVERY: Duration = Duration::from_secs(5);
 /// The pause of a caller after a failure. Without it, a dead service would be called in a hot loop.
 const AFTER_FAILURE: Duration = Duration::from_millis(50);
 
-type Start = dyn Fn() -> BoxFuture<'static, Result<LoadFigures, BoxError>> + Send + Sync;
+type Start = dyn Fn() -> BoxFuture<'static, Result<Box<dyn Running>, BoxError>> + Send + Sync;
 
 /// A schedule and the service that it calls. The set-up runs right before the row is measured, and
 /// the service is dropped after the row.
 #[derive(Clone)]
 pub struct Load {
+    turns: u32,
     start: Arc<Start>,
 }
 
@@ -38,12 +39,22 @@ impl Load {
         F: Fn() -> Fut + Send + Sync + 'static,
         Fut: Future<Output = Result<S, BoxError>> + Send + 'static,
     {
+        let turns = schedule.turns();
         let setup = Arc::new(setup);
-        let start = move || -> BoxFuture<'static, Result<LoadFigures, BoxError>> {
+        let start = move || -> BoxFuture<'static, Result<Box<dyn Running>, BoxError>> {
             let (schedule, setup) = (schedule.clone(), Arc::clone(&setup));
-            Box::pin(async move { run(&schedule, &setup().await?).await })
+            Box::pin(async move {
+                let running: Box<dyn Running> = Box::new(Started {
+                    tally: Arc::new(Tally::new(&schedule)),
+                    schedule,
+                    service: setup().await?,
+                    cost: None,
+                });
+                Ok(running)
+            })
         };
         Self {
+            turns,
             start: Arc::new(start),
         }
     }
@@ -54,6 +65,18 @@ impl Load {
     /// # Errors
     /// The errors of the set-up and of connecting. Failed calls are counted, not returned.
     pub async fn run(&self) -> Result<LoadFigures, BoxError> {
+        let mut running = (self.start)().await?;
+        running.turn(1).await?;
+        Ok(running.figures())
+    }
+
+    /// The number of turns in which it can run.
+    pub(crate) fn turns(&self) -> u32 {
+        self.turns
+    }
+
+    /// Runs the set-up.
+    pub(crate) async fn start(&self) -> Result<Box<dyn Running>, BoxError> {
         (self.start)().await
     }
 }
@@ -64,46 +87,110 @@ impl std::fmt::Debug for Load {
     }
 }
 
-async fn run(schedule: &Schedule, service: &impl Service) -> Result<LoadFigures, BoxError> {
+/// A load after its set-up.
+pub(crate) trait Running: Send + Sync {
+    /// Makes the calls of one of `turns` turns.
+    fn turn(&mut self, turns: u32) -> BoxFuture<'_, Result<(), BoxError>>;
+
+    /// The figures of all turns so far.
+    fn figures(&self) -> LoadFigures;
+}
+
+struct Started<S> {
+    schedule: Schedule,
+    service: S,
+    tally: Arc<Tally>,
+    /// The work of the database before the first turn and now, and the allocations of a call.
+    cost: Option<Cost>,
+}
+
+struct Cost {
+    before: DatabaseWork,
+    after: DatabaseWork,
+    allocations: f64,
+}
+
+impl<S: Service> Running for Started<S> {
+    fn turn(&mut self, turns: u32) -> BoxFuture<'_, Result<(), BoxError>> {
+        Box::pin(async move {
+            let before = self.service.database_work();
+            let counts = before.is_some() && self.cost.is_none();
+            let allocations =
+                turn(&self.schedule, &self.service, &self.tally, turns, counts).await?;
+            self.cost = before
+                .zip(self.service.database_work())
+                .map(|(before, after)| {
+                    let first = self.cost.take();
+                    Cost {
+                        before: first.as_ref().map_or(before, |cost| cost.before),
+                        after,
+                        allocations: first.map_or(allocations, |cost| cost.allocations),
+                    }
+                });
+            Ok(())
+        })
+    }
+
+    fn figures(&self) -> LoadFigures {
+        let mut figures = self.tally.figures(&self.schedule);
+        let calls = self.tally.all_calls();
+        figures.cost = self.cost.as_ref().map(|cost| cost.per_call(calls));
+        figures
+    }
+}
+
+impl Cost {
+    fn per_call(&self, calls: u64) -> CallCost {
+        let per_call = |before: u64, after: u64| (after - before) as f64 / calls.max(1) as f64;
+        CallCost {
+            reads: per_call(self.before.reads, self.after.reads),
+            commits: per_call(self.before.commits, self.after.commits),
+            allocations: self.allocations,
+        }
+    }
+}
+
+/// Makes the calls of a turn. Returns the allocations of a call in its warm-up, if it `counts` them.
+async fn turn(
+    schedule: &Schedule,
+    service: &impl Service,
+    tally: &Arc<Tally>,
+    turns: u32,
+    counts: bool,
+) -> Result<f64, BoxError> {
     let mut callers = Vec::with_capacity(schedule.callers());
     // All connections are open before the clock starts.
     for number in 0..schedule.callers() {
         callers.push(service.caller(number).await?);
     }
     let begun = Instant::now();
-    let warm_up = match schedule {
-        Schedule::Closed { warm_up, .. } => *warm_up,
-        Schedule::Open { .. } | Schedule::Users(_) => Duration::ZERO,
-    };
-    let tally = Arc::new(Tally::new(begun + warm_up, schedule));
-    let before = service.database_work();
-    let allocations = count_allocations(before.is_some(), warm_up, &tally);
+    let [warm_up, time] = schedule.turn(turns);
+    tally.begin_turn(begun + warm_up);
+    let allocations = count_allocations(counts, warm_up, tally);
     // Dropping the set aborts its tasks, so dropping this future stops the load.
     let mut tasks = JoinSet::new();
     match schedule {
         Schedule::Closed { .. } => {
-            let end = begun + schedule.length();
+            let end = begun + warm_up + time;
             for caller in callers {
-                tasks.spawn(closed(caller, end, Arc::clone(&tally)));
+                tasks.spawn(closed(caller, end, Arc::clone(tally)));
             }
         }
-        Schedule::Open {
-            per_second, time, ..
-        } => {
-            let arrivals = Arrivals::begin(begun, *per_second, *time, callers.len())?;
+        Schedule::Open { per_second, .. } => {
+            let arrivals = Arrivals::begin(begun, *per_second, time, callers.len())?;
             // After the last call has fallen due, callers have `time` once more for calls that are
             // late. Then the load gives up, because an overloaded service may never catch up.
-            let give_up = begun + 2 * *time;
+            let give_up = begun + 2 * time;
             for caller in callers {
                 let arrivals = Arc::clone(&arrivals);
-                tasks.spawn(open(caller, arrivals, give_up, Arc::clone(&tally)));
+                tasks.spawn(open(caller, arrivals, give_up, Arc::clone(tally)));
             }
         }
         Schedule::Users(ramp) => {
             for (number, caller) in callers.into_iter().enumerate() {
                 let spans = ramp.spans(number).into_iter();
                 let spans = spans.map(|span| begun + span.start..begun + span.end);
-                tasks.spawn(user(caller, spans.collect(), Arc::clone(&tally)));
+                tasks.spawn(user(caller, spans.collect(), Arc::clone(tally)));
             }
         }
     }
@@ -114,19 +201,11 @@ async fn run(schedule: &Schedule, service: &impl Service) -> Result<LoadFigures,
         }
         Ok::<f64, BoxError>(allocations)
     };
-    let allocations = tokio::select! {
-        ended = ended => ended?,
+    tokio::select! {
+        ended = ended => ended,
         // It prints until it is dropped, so this branch never wins.
-        never = print_progress(begun, schedule.length(), &tally) => match never {},
-    };
-    let mut figures = tally.figures(schedule);
-    figures.cost = cost(
-        before,
-        service.database_work(),
-        tally.all_calls(),
-        allocations,
-    );
-    Ok(figures)
+        never = print_progress(begun, warm_up + time, tally) => match never {},
+    }
 }
 
 /// Counts the allocations of the warm-up, if `is_wanted`. The result is their number per call.
@@ -145,21 +224,6 @@ fn count_allocations(
         let calls = tally.early_calls().max(1);
         scope.finish().allocations as f64 / calls as f64
     }
-}
-
-fn cost(
-    before: Option<DatabaseWork>,
-    after: Option<DatabaseWork>,
-    calls: u64,
-    allocations: f64,
-) -> Option<CallCost> {
-    let (before, after) = (before?, after?);
-    let per_call = |before: u64, after: u64| (after - before) as f64 / calls.max(1) as f64;
-    Some(CallCost {
-        reads: per_call(before.reads, after.reads),
-        commits: per_call(before.commits, after.commits),
-        allocations,
-    })
 }
 
 async fn closed(mut caller: impl Caller, end: Instant, tally: Arc<Tally>) {

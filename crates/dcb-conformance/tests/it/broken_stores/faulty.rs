@@ -143,6 +143,7 @@ impl Faulty {
             }
             Fault::AcceptsAfterBeyondTheHead => {
                 let head = self.store.head().await.ok().flatten();
+                let head = Bookmark::position_of(head);
                 for condition in &mut append.conditions {
                     let after = Bookmark::position_of(condition.after);
                     condition.after = after.min(head).map(Bookmark::from);
@@ -262,16 +263,16 @@ impl EventStore for Faulty {
         let mut read = self.read_committed(query, options)?;
         if self.fault == Fault::ReadsTheHeadLater {
             tokio::time::sleep(Duration::from_micros(50)).await;
-            read.head = self.store.head().await?.map(Bookmark::from);
+            read.head = self.store.head().await?;
         }
         read.events.retain(|event| event.event_type() != WASTED);
         let events = futures_util::stream::iter(read.events.into_iter().map(Ok));
         Ok(EventStream::new(read.head, events))
     }
 
-    async fn head(&self) -> Result<Option<Position>, Error> {
+    async fn head(&self) -> Result<Option<Bookmark>, Error> {
         let read = self.read_committed(&Query::all(), ReadOptions::new().limit(0))?;
-        Ok(Bookmark::position_of(read.head))
+        Ok(read.head)
     }
 
     dcb_core::forward_event_store! { self { Self { store, .. } => store }

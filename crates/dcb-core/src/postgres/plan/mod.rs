@@ -119,7 +119,7 @@ impl Deferral {
 
 /// Why the server refused a request.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Reason {
+pub(super) struct RefusalReason {
     /// The number that `dcb.append` returned.
     pub(super) code: i32,
     /// The position that it returned with it, 0 if none.
@@ -129,8 +129,8 @@ pub(super) struct Reason {
 }
 
 /// The verdict on a request that the server refused for this reason. The log had this head.
-pub(super) fn refusal(reason: Reason, request: &Request, head: u64) -> Verdict {
-    let Reason {
+pub(super) fn refusal(reason: RefusalReason, request: &Request, head: u64) -> Verdict {
+    let RefusalReason {
         code,
         position,
         condition,

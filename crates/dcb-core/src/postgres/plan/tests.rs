@@ -179,7 +179,7 @@ fn deferred_request_names_first_condition_of_first_committed_event() {
 fn after_beyond_head_names_first_such_condition() {
     let after = |position| unless("a").after(at(position));
     let batch = batch([Append::new(event("a")).conditions([after(3), after(9), after(8)])]);
-    let reason = Reason {
+    let reason = RefusalReason {
         code: 2,
         position: 0,
         condition: 0,
@@ -215,7 +215,7 @@ fn each_refusal_becomes_its_error() {
     let refusals = [(1, 0), (2, 0), (3, 5)];
     let refusals = refusals.into_iter().enumerate();
     let refusals = refusals.map(|(index, (code, position))| {
-        let reason = Reason {
+        let reason = RefusalReason {
             code,
             position,
             condition: 0,

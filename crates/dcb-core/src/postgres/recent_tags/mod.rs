@@ -6,8 +6,8 @@
 //! events since the first one noted are here, because positions have no gaps and the log never
 //! changes.
 //!
-//! A condition has an alternative for each type of each item. An alternative is settled if the
-//! noted tags show that no event since `after` can match.
+//! A condition has a probe for each type of each item. A probe is settled if the noted tags show that
+//! no event since `after` can match. Otherwise it is open.
 //!
 //! Invariant: an answer from memory counts only if the server confirms, under the log's lock, that
 //! the last event noted (position and id) is the last event of the log. If another process has
@@ -36,9 +36,9 @@ const MAX_COUNTED_KEYS: usize = 8192;
 /// too. A higher number makes failed optimistic appends rarer.
 const UNCONTENDED_BATCHES: u32 = 16;
 
-/// Batches after an inconclusive lookup during which the writer does not try another one. A higher
+/// Batches after a lookup that left a probe open, during which the writer does not try another one. A higher
 /// number makes failed optimistic appends rarer.
-const INCONCLUSIVE_BATCHES: u32 = 16;
+const BATCHES_AFTER_OPEN: u32 = 16;
 
 /// The tags of the last events, in two generations. New tags go to the newer generation. When it is
 /// full, it becomes the older one, the previous older one is forgotten, and an empty newer one
@@ -52,10 +52,10 @@ pub(super) struct RecentTags {
     ids: VecDeque<Uuid>,
     /// Batches without contention since the last contended one.
     uncontended: u32,
-    /// Batches since a lookup of one key was last inconclusive.
-    conclusive: u32,
+    /// Batches since a lookup of one key last left its probe open.
+    batches_since_open: u32,
     undo_log: UndoLog,
-    /// For each key, the number of unsettled alternatives with several tags that asked for it.
+    /// For each key, the number of open probes with several tags that asked for it.
     lookups: Keyed<u32>,
 }
 
@@ -76,10 +76,10 @@ pub(super) struct EventRef {
     pub(super) id: Uuid,
 }
 
-/// The lookup for one alternative of a condition.
+/// The lookup for one probe of a condition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Probe {
-    /// The key that is likely the rarest; `None` if the alternative has no tag.
+    /// The key that is likely the rarest; `None` if the probe has no tag.
     pub(super) key: Option<i64>,
     /// True if no event since `after` can match, provided that the last event noted is still the
     /// last of the log.
@@ -118,15 +118,15 @@ impl RecentTags {
         self.uncontended = 0;
     }
 
-    /// Whether looking up one key of an alternative with several tags is likely to settle it: the
+    /// Whether looking up one key of a probe with several tags is likely to settle it: the
     /// last such lookups did.
-    pub(super) fn likely_conclusive(&self) -> bool {
-        self.conclusive >= INCONCLUSIVE_BATCHES
+    pub(super) fn likely_settles(&self) -> bool {
+        self.batches_since_open >= BATCHES_AFTER_OPEN
     }
 
     /// Notes that an event has the key that was looked up, but does not match.
-    pub(super) fn mark_inconclusive(&mut self) {
-        self.conclusive = 0;
+    pub(super) fn note_left_open(&mut self) {
+        self.batches_since_open = 0;
     }
 
     /// Notes the tags of the events that were appended after this head.
@@ -150,7 +150,7 @@ impl RecentTags {
     /// Begins a batch whose events were appended after this head.
     fn begin_batch(&mut self, head: u64) {
         self.uncontended = self.uncontended.saturating_add(1);
-        self.conclusive = self.conclusive.saturating_add(1);
+        self.batches_since_open = self.batches_since_open.saturating_add(1);
         if self.last.is_none_or(|last| last.position != head) {
             // Another process appended events in between. Their tags are unknown, so nothing from
             // before them can be answered any more.
@@ -211,10 +211,10 @@ impl RecentTags {
         self.ids.truncate(self.ids.len().saturating_sub(events));
         self.last = last;
         self.uncontended = self.uncontended.saturating_sub(1);
-        self.conclusive = self.conclusive.saturating_sub(1);
+        self.batches_since_open = self.batches_since_open.saturating_sub(1);
     }
 
-    /// The lookup for one alternative. An event matches only if it has all of `keys`.
+    /// The lookup for one probe. An event matches only if it has all of `keys`.
     pub(super) fn probe(&self, after: u64, keys: impl Iterator<Item = i64> + Clone) -> Probe {
         let absent = keys.clone().find(|&key| self.is_absent_since(after, key));
         Probe {
@@ -239,7 +239,7 @@ impl RecentTags {
             && (after >= self.newer.base || !occurs_in(&self.older))
     }
 
-    /// Counts a lookup of all these keys by an alternative that memory could not settle.
+    /// Counts a lookup of all these keys by an open probe.
     pub(super) fn count_lookup(&mut self, keys: impl Iterator<Item = i64>) {
         if self.lookups.len() >= MAX_COUNTED_KEYS {
             self.lookups.clear();

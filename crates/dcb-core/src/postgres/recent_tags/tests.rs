@@ -142,18 +142,18 @@ fn last_event_is_likely_head_after_uncontended_batches() {
 }
 
 #[test]
-fn lookups_are_likely_conclusive_some_batches_after_an_inconclusive_one() {
-    let batches = u64::from(INCONCLUSIVE_BATCHES);
+fn lookups_are_likely_to_settle_some_batches_after_one_that_did_not() {
+    let batches = u64::from(BATCHES_AFTER_OPEN);
     let mut recent = recent_tags(batches + 1);
-    assert!(recent.likely_conclusive());
-    recent.mark_inconclusive();
+    assert!(recent.likely_settles());
+    recent.note_left_open();
     for head in 101 + batches..101 + 2 * batches {
-        assert!(!recent.likely_conclusive());
+        assert!(!recent.likely_settles());
         assert!(recent.likely_head().is_some(), "not contended");
         recent.begin_batch(head);
         recent.note(event(head + 1), &[]);
     }
-    assert!(recent.likely_conclusive());
+    assert!(recent.likely_settles());
 }
 
 #[test]

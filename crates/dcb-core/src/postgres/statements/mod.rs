@@ -47,6 +47,9 @@ pub(super) struct Statements {
     pub(super) by_id: SqlStr,
     pub(super) positions_by_id: SqlStr,
     pub(super) clear: SqlStr,
+    pub(super) load_state: SqlStr,
+    pub(super) open_state: SqlStr,
+    pub(super) store_state: SqlStr,
     /// Several forward reads of short ranges. `$1` to `$6` are arrays with an element per read: the
     /// two bounds of the position, both exclusive; the limit, NULL for none; the types as an array
     /// literal, NULL for any; one tag, NULL for any; the position whose id to return, NULL for none.
@@ -88,7 +91,7 @@ impl Statements {
             insert: sql(query!("insert.sql")),
             insert_by_key: sql(query!("insert_by_key.sql")),
             commands: sql(query!("commands.sql")),
-            head: sql("SELECT max(position) FROM dcb.event"),
+            head: sql(LAST_EVENT),
             progress: sql("SELECT coalesce(max(position), 0) FROM dcb.event"),
             last: sql(&format!(
                 "{WITH_HEAD} SELECT e.position, e.id, h.head, h.id FROM h \
@@ -102,6 +105,9 @@ impl Statements {
             by_id: sql(query!("events_by_id.sql")),
             positions_by_id: sql(query!("positions_by_id.sql")),
             clear: sql(query!("clear.sql")),
+            load_state: sql(query!("load_state.sql")),
+            open_state: sql(query!("open_state.sql")),
+            store_state: sql(query!("store_state.sql")),
             read_together: sql(&read_together()),
             read: Shape::ALL
                 .map(|shape| [false, true].map(|backwards| sql(&read(shape, backwards)))),
@@ -194,6 +200,8 @@ fn extent(shape: Shape) -> String {
            LEFT JOIN h ON true"
     )
 }
+
+const LAST_EVENT: &str = "SELECT position, id FROM dcb.event ORDER BY position DESC LIMIT 1";
 
 const WITH_HEAD: &str = "WITH h AS MATERIALIZED ( \
     SELECT position AS head, id FROM dcb.event ORDER BY position DESC LIMIT 1)";

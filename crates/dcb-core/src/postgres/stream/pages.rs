@@ -3,8 +3,8 @@
 use postgres_store::Failure;
 
 use super::super::row::Heading;
-use super::super::selection::Bounds;
-use crate::{Bookmark, Error, Position, ReadOptions};
+use crate::bounds::Bounds;
+use crate::{Bookmark, Error, ReadOptions};
 
 // Pages grow, so that a consumer of a few events does not make the server read thousands.
 const FIRST_PAGE_ROWS: i64 = 256;
@@ -14,7 +14,6 @@ const PAGE_GROWTH: i64 = 8;
 /// The progress of a stream.
 pub(super) struct Pages {
     options: ReadOptions,
-    pub(super) backwards: bool,
     pub(super) bounds: Bounds,
     pub(super) remaining: Option<i64>,
     page_rows: i64,
@@ -29,8 +28,7 @@ pub(super) struct Pages {
 impl Pages {
     pub(super) fn new(options: ReadOptions) -> Self {
         Self {
-            backwards: options.backwards,
-            bounds: Bounds::new(options),
+            bounds: Bounds::of(options),
             remaining: options
                 .limit
                 .map(|limit| i64::try_from(limit).unwrap_or(i64::MAX)),
@@ -60,11 +58,7 @@ impl Pages {
             None => {
                 self.options.check_after(head, heading.id_at_start)?;
                 self.snapshot = Some(heading.head);
-                let end = Position::number_or_zero(head).saturating_add(1);
-                self.bounds.below = self
-                    .bounds
-                    .below
-                    .min(i64::try_from(end).unwrap_or(i64::MAX));
+                self.bounds = self.bounds.through(head);
                 Ok(())
             }
             Some(snapshot) => {
@@ -76,11 +70,7 @@ impl Pages {
     pub(super) fn passed(&mut self, event: Bookmark) {
         let position = i64::try_from(event.position.get()).unwrap_or(i64::MAX);
         self.last = Some(event);
-        if self.backwards {
-            self.bounds.below = position;
-        } else {
-            self.bounds.above = position;
-        }
+        self.bounds = self.bounds.past(position);
         self.remaining = self.remaining.map(|remaining| remaining - 1);
     }
 

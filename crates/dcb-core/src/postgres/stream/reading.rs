@@ -11,10 +11,11 @@ use sqlx::postgres::PgRow;
 use super::super::read::bind;
 use super::super::readers::Readers;
 use super::super::row;
-use super::super::selection::{Bounds, Selection, Shape};
+use super::super::selection::{Selection, Shape};
 use super::super::statements::Statements;
 use super::chunks::Consumer;
 use super::pages::Pages;
+use crate::bounds::Bounds;
 use crate::{Bookmark, Error, Query};
 
 /// The reading side of a stream.
@@ -92,7 +93,9 @@ impl Reading {
             fits: true,
             seen: 0,
         };
-        let sql = self.statements.read(page.shape, self.pages.backwards);
+        let sql = self
+            .statements
+            .read(page.shape, self.pages.bounds.backwards);
         let statement = bind(sql, selection, bounds, Some(page.limit));
         // Behind a pooler a page is read as a whole. Its transaction would otherwise stay open
         // for as long as the consumer takes.

@@ -5,6 +5,7 @@ mod clearing;
 pub(crate) mod foreign_transactions;
 mod killed_client;
 pub(crate) mod processes;
+mod warm;
 
 /// Makes a test of each of these generic functions on PostgreSQL and on SQLite.
 macro_rules! on_each_backend {

@@ -140,6 +140,27 @@ async fn line_needs_only_a_type() {
     assert_eq!(log[1].data(), b"[1, 2]");
 }
 
+/// As `/dcb/append` takes them. An event and its command have the same kind of metadata.
+#[tokio::test]
+async fn numbers_and_booleans_in_metadata_are_taken_as_their_text() {
+    let store = MemoryStore::new();
+    let lines = r#"{"type":"A","metadata":{"z":4,"a":-1.50,"b":true,"c":"\"x\"","d":"4"},"command":{"events":1,"type":"C","metadata":{"n":1e3}}}"#;
+    imported(&store, lines.as_bytes()).await;
+    let log = whole_log(&store).await;
+    let entries: Vec<_> = log[0].metadata().collect();
+    let expected = [
+        ("z", "4"),
+        ("a", "-1.50"),
+        ("b", "true"),
+        ("c", "\"x\""),
+        ("d", "4"),
+    ];
+    assert_eq!(entries, expected);
+    let commands = store.commands(None, 10).await.unwrap();
+    let entries: Vec<_> = commands[0].command().metadata().collect();
+    assert_eq!(entries, [("n", "1e3")]);
+}
+
 #[tokio::test]
 async fn invalid_line_is_named_by_its_number() {
     let id = Uuid::from_u128(1);
@@ -153,6 +174,10 @@ async fn invalid_line_is_named_by_its_number() {
         (
             "{\"type\":\"A\",\"metadata\":{\"a\":\"1\",\"a\":\"2\"}}",
             "twice",
+        ),
+        (
+            "{\"type\":\"A\",\"metadata\":{\"a\":null}}",
+            "expected a string, a number or a boolean",
         ),
     ] {
         let store = MemoryStore::new();

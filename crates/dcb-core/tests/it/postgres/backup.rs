@@ -1,4 +1,4 @@
-//! The commands of the README that back up and restore.
+//! The commands of the guide that back up and restore.
 
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -11,16 +11,16 @@ use crate::support::events::{read, tag, tagged, unless};
 use crate::support::postgres::sql::Sql;
 use crate::support::postgres::{connect, server};
 
-/// Runs the lines of the README that start with this program, with the URLs replaced. `false` if the
+/// Runs the lines of the guide that start with this program, with the URLs replaced. `false` if the
 /// program is not installed beside the server.
-async fn run_readme(program: &str, sql: &mut Sql, folder: &Path, urls: &[(&str, &str)]) -> bool {
+async fn run_guide(program: &str, sql: &mut Sql, folder: &Path, urls: &[(&str, &str)]) -> bool {
     let binaries = "SELECT setting FROM pg_config() WHERE name = 'BINDIR'";
     let binaries = sql.row(binaries).await.remove(0);
     let installed = Path::new(&binaries).join(program).exists();
     if unmet::need(program, installed.then_some(())).is_none() {
         return false;
     }
-    let lines = include_str!("../../../README.md").lines();
+    let lines = include_str!("../../../src/guide/operating.md").lines();
     let lines: Vec<&str> = lines.filter(|line| line.starts_with(program)).collect();
     assert_eq!(lines.len(), 1, "{program}");
     let mut line = format!("'{binaries}'/{}", lines[0]);
@@ -35,7 +35,7 @@ async fn run_readme(program: &str, sql: &mut Sql, folder: &Path, urls: &[(&str, 
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn log_is_backed_up_and_restored_as_the_readme_says() {
+async fn log_is_backed_up_and_restored_as_the_guide_says() {
     let server = server().await;
     let database = server.create_database("backup").await.expect("a database");
     let restored = server
@@ -55,12 +55,12 @@ async fn log_is_backed_up_and_restored_as_the_readme_says() {
     }
     let folder = tempfile::tempdir().unwrap();
     let mut sql = Sql::connect(database.url()).await;
-    if !run_readme("pg_dump", &mut sql, folder.path(), &urls).await {
+    if !run_guide("pg_dump", &mut sql, folder.path(), &urls).await {
         return;
     }
     store.append(tagged("late")).await.unwrap();
     store.close().await;
-    assert!(run_readme("pg_restore", &mut sql, folder.path(), &urls).await);
+    assert!(run_guide("pg_restore", &mut sql, folder.path(), &urls).await);
     sql.close().await;
     let config = Config::new(restored.url());
     let store = connect(&config).await;

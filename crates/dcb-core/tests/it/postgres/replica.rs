@@ -2,14 +2,15 @@
 
 use std::time::Duration;
 
-use crate::support::events::{at, positions, tag, tagged, whole_log};
+use crate::support::events::{at, head, positions, tag, tagged, whole_log};
 use crate::support::postgres::sql::Sql;
 use crate::support::postgres::{connect, log_on, private_server};
+use crate::support::wait::wait_until;
 use dcb_core::postgres::{Config, PostgresStore};
 use dcb_core::{
     AppendCondition, Bookmark, Error, EventStore as _, Fault, Query, ReadOptions, SubscribeOptions,
 };
-use local_postgres::{Durability, LocalPostgres};
+use local_postgres::{Durability, LocalPostgres, SessionProxy};
 use tokio::sync::{Mutex, MutexGuard, OnceCell};
 
 /// Longer than any step takes. Only a failing test waits this long.
@@ -96,11 +97,7 @@ async fn reads_use_the_replica_and_wait_for_writes() {
         ),
         "{waited:?}"
     );
-    assert_eq!(
-        store.head().await.unwrap(),
-        Some(at(51)),
-        "the replica's head"
-    );
+    assert_eq!(head(&store).await, 51, "the replica's head");
     pair.pause(false).await;
     assert_eq!(store.wait_for(unseen, TIMEOUT).await.unwrap(), unseen);
     store.close().await;
@@ -191,5 +188,42 @@ async fn subscription_to_a_lagging_replica_misses_no_event() {
     let primary = connect(&Config::new(pair.primary.url()).schema(&log.schema)).await;
     assert_eq!(seen, whole_log(&primary).await);
     primary.close().await;
+    store.close().await;
+}
+
+/// The events of the rest are those of the primary, which has the same.
+#[tokio::test(flavor = "multi_thread")]
+async fn stream_goes_on_when_its_replica_falls_silent() {
+    let Some(pair) = Pair::get().await else {
+        return;
+    };
+    let proxy = SessionProxy::start(pair.replica.url()).await;
+    let mut log = pair.new_log();
+    log.replica_url = Some(proxy.url().to_owned());
+    let store = connect(&log).await;
+    for _ in 0..40 {
+        store.append(vec![tagged("a"); 500]).await.unwrap();
+    }
+    wait_until("the replica is in use", async || {
+        store.replicas_in_use() == 1
+    })
+    .await;
+    let last = at(20_000);
+    store.wait_for(last, TIMEOUT).await.unwrap();
+    let all = ReadOptions::new();
+    let mut stream = store.query_stream(&Query::all(), all).await.unwrap();
+    assert_eq!(Bookmark::position_of(stream.head()), Some(last));
+    for number in 1..=300 {
+        assert_eq!(stream.next().await.unwrap().unwrap().position(), at(number));
+    }
+    proxy.silence_new(true);
+    proxy.silence();
+    let rest = async {
+        for number in 301..=last.get() {
+            assert_eq!(stream.next().await.unwrap().unwrap().position(), at(number));
+        }
+        assert!(stream.next().await.is_none());
+    };
+    tokio::time::timeout(TIMEOUT, rest).await.expect("the rest");
     store.close().await;
 }

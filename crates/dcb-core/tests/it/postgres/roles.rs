@@ -4,14 +4,15 @@ use std::ops::ControlFlow;
 
 use dcb_core::postgres::{Config, PostgresStore, check_keys, check_schema, rebuild_keys};
 use dcb_core::{
-    Append, Command, Error, EventStore as _, Fault, ProjectionRunner, Query, SubscribeOptions,
-    Tracking,
+    Append, Command, DecisionModel, Error, EventStore as _, Fault, ProjectionRunner, Projector,
+    Query, StateOptions, SubscribeOptions, Tracking,
 };
 
 use crate::runner::tally::{Tally, expected};
 use crate::support::events::{at, head, tag, tagged, unless};
 use crate::support::postgres::sql::Sql;
 use crate::support::postgres::{connect, fresh_log, server};
+use crate::support::wait::wait_until;
 
 /// A login with no rights but these, as `app` in the statements. Its name is that of the log's schema.
 async fn login(log: &Config, grants: &str) -> Config {
@@ -39,11 +40,13 @@ async fn drop_login(log: &Config) {
     sql.close().await;
 }
 
-/// The statements of the README for this log.
+/// The statements of the guide for this log.
 fn grants(log: &Config) -> String {
-    let block = include_str!("../../../README.md").split("```sql\n").nth(1);
+    let block = include_str!("../../../src/guide/operating.md")
+        .split("```sql\n")
+        .nth(1);
     let block = block.and_then(|rest| rest.split("```").next());
-    let block = block.expect("the README has the grants");
+    let block = block.expect("the guide has the grants");
     block
         .replace("SCHEMA dcb", &format!("SCHEMA {}", log.schema))
         .replace("dcb.", &format!("{}.", log.schema))
@@ -73,6 +76,15 @@ async fn login_with_the_rights_of_the_readme_runs_every_feature() {
     assert_eq!(store.tracked("source").await.unwrap(), Some(7));
     assert_eq!(store.commands(None, 10).await.unwrap().len(), 1);
     assert_eq!(store.count(&Query::all()).await.unwrap(), 3);
+
+    let seats = Projector::counter(tag("a")).keep_stored("seats", 1, StateOptions::new().every(1));
+    let model = DecisionModel::new(seats);
+    let decided = model.decide(&store, |_| Ok::<_, Error>(Vec::new()));
+    decided.await.unwrap();
+    wait_until("the state is stored", async || {
+        store.stats().states_stored == 1
+    })
+    .await;
 
     let mut runner = ProjectionRunner::new(store.clone(), tag("a"), Tally::new(&app).model(&app));
     runner.catch_up().await.unwrap();

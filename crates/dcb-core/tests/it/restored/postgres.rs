@@ -144,7 +144,8 @@ async fn checkpoint_of_an_older_version_is_upgraded() {
     let schema = &log.schema;
     let mut sql = Sql::connect(&log.url).await;
     sql.run(&format!(
-        "DROP TABLE {schema}.checkpoint; DELETE FROM {schema}.migration WHERE version > 3; \
+        "DROP TABLE {schema}.checkpoint, {schema}.kept_state, {schema}.projection, {schema}.projection_slice, \
+         {schema}.projection_member, {schema}.projection_event; DELETE FROM {schema}.migration WHERE version > 3; \
          CREATE TABLE {schema}.checkpoint (name text NOT NULL, position bigint NOT NULL, \
          CONSTRAINT checkpoint_pkey PRIMARY KEY (name)); \
          INSERT INTO {schema}.checkpoint VALUES ('tally', 3)"
@@ -200,7 +201,9 @@ async fn schema_of_version_2_is_upgraded() {
     let schema = &log.schema;
     let mut sql = Sql::connect(&log.url).await;
     sql.run(&format!(
-        "DELETE FROM {schema}.migration WHERE version > 2; DROP FUNCTION {schema}.refusals"
+        "DELETE FROM {schema}.migration WHERE version > 2; DROP FUNCTION {schema}.refusals; \
+         DROP TABLE {schema}.kept_state, {schema}.projection, {schema}.projection_slice, \
+         {schema}.projection_member, {schema}.projection_event"
     ))
     .await;
     for file in [

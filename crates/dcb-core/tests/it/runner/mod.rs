@@ -4,5 +4,6 @@ mod catch_up;
 mod kept;
 pub(crate) mod killed;
 mod outage;
+mod silent;
 pub(crate) mod sqlite;
 pub(crate) mod tally;

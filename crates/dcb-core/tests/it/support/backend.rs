@@ -39,6 +39,8 @@ pub(crate) trait SharedStore: EventStore + Clone + 'static {
 
     fn set_write_timeout(log: &mut Self::Log, timeout: Duration);
 
+    fn set_lane_cache_bytes(log: &mut Self::Log, bytes: usize);
+
     fn lock(log: &Self::Log) -> impl Future<Output = Self::Lock> + Send;
 
     fn unlock(lock: Self::Lock) -> impl Future<Output = ()> + Send;
@@ -89,6 +91,10 @@ impl SharedStore for PostgresStore {
         log.write_timeout = timeout;
     }
 
+    fn set_lane_cache_bytes(log: &mut Config, bytes: usize) {
+        log.lane_cache_bytes = bytes;
+    }
+
     async fn lock(log: &Config) -> Self::Lock {
         postgres::sql::LogLock::take(log).await
     }
@@ -137,6 +143,10 @@ impl SharedStore for SqliteStore {
 
     fn set_write_timeout(log: &mut sqlite::Log, timeout: Duration) {
         log.write_timeout = timeout;
+    }
+
+    fn set_lane_cache_bytes(log: &mut sqlite::Log, bytes: usize) {
+        log.lane_cache_bytes = bytes;
     }
 
     async fn lock(log: &sqlite::Log) -> Self::Lock {

@@ -48,7 +48,8 @@ pub(crate) async fn whole_log(store: &impl EventStore) -> Vec<SequencedEvent> {
 
 /// The last position as a number, 0 if the log is empty.
 pub(crate) async fn head(store: &impl EventStore) -> u64 {
-    Position::number_or_zero(store.head().await.expect("the head can be read"))
+    let head = store.head().await.expect("the head can be read");
+    head.map_or(0, |head| head.position.get())
 }
 
 /// The positions of the events as numbers.

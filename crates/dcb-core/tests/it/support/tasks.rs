@@ -28,6 +28,8 @@ pub(crate) enum Task {
     Decide { seed: u64, decisions: usize },
     /// Makes such decisions in an endless loop, and prints each ledger at once.
     DecideUntilKilled { seed: u64 },
+    /// Appends large events in an endless loop, and prints each position at once.
+    FillUntilKilled,
     /// Appends under a condition that no other caller's events match.
     Keep { rounds: usize },
     /// Appends one event for each of two tags, or projects both tags.
@@ -100,6 +102,7 @@ async fn call(store: &impl SharedStore, task: &Task, number: u64) -> (Vec<Answer
             ledger = decide(store, Workload { seed, decisions }, number).await;
         }
         Task::DecideUntilKilled { seed } => decide_until_killed(store, seed, number).await,
+        Task::FillUntilKilled => fill_until_killed(store).await,
         Task::Keep { rounds } => answers = keep(store, rounds, number).await,
         Task::Pair { rounds } => {
             for _ in 0..rounds {
@@ -194,6 +197,19 @@ async fn decide_until_killed(store: &impl SharedStore, seed: u64, number: u64) {
         let workload = Workload { seed, decisions: 1 };
         let ledger = decide(store, workload, number).await;
         print_line(&serde_json::to_string(&ledger).expect("a ledger is plain data"));
+    }
+}
+
+/// An event of 12 pages.
+pub(crate) fn large() -> Event {
+    let event = Event::builder("Happened").tag(SHARED).data(vec![7; 50_000]);
+    event.build().expect("the event is valid")
+}
+
+async fn fill_until_killed(store: &impl SharedStore) {
+    loop {
+        let appended = store.append(large()).await.expect("the disk has room");
+        print_line(&appended.first().get().to_string());
     }
 }
 

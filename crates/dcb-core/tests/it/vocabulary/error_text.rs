@@ -73,6 +73,14 @@ fn error_messages_match_the_golden_file() {
             name: "seats".to_owned(),
             source: text("no such course"),
         },
+        Error::NotOneKey {
+            position: at(12),
+            found: 0,
+        },
+        Error::Superseded {
+            name: "seats".to_owned(),
+            version: 1,
+        },
         Error::TooManyProjections { max: 5, current: 5 },
         Error::RetriesExhausted {
             attempts: 10,

@@ -5,7 +5,9 @@ import { applyToBoard, showBoard } from './board.js';
 import { keepDrawing } from './charts.js';
 import { byId } from './dom.js';
 import { applyToLog, chosenItem, onFilter, MAX_SHOWN, showEvents } from './log.js';
+import { keepLooking } from './projections.js';
 import { applyToRush } from './rush.js';
+import './warm.js';
 
 /** The events that board and rush need, independent of the log's filter. */
 const PAGE_EVENTS = { types: ['DemoStarted', 'CourseOffered', 'EnrollmentCompleted'], tags: [] };
@@ -98,5 +100,7 @@ onFilter(() => {
 // A hidden page holds no connection: browsers allow only a few per server.
 document.addEventListener('visibilitychange', () => (document.hidden ? stop() : begin()));
 byId('docs').href = withToken('/docs/');
+byId('explorer').href = withToken('/explorer/');
 begin();
 keepDrawing();
+keepLooking();

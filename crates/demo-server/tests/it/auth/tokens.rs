@@ -254,7 +254,15 @@ async fn require_token_applies_to_all_paths_except_health_and_page_files() {
         assert_eq!(status(&client, open, "").await, 200, "{open}");
     }
     // The page's own files are open too.
-    for open in ["/", "/page/main.js", "/docs/", "/docs/swagger-ui.css"] {
+    for open in [
+        "/",
+        "/page/main.js",
+        "/docs/",
+        "/docs/swagger-ui.css",
+        "/explorer",
+        "/explorer/",
+        "/explorer/main.js",
+    ] {
         assert_ne!(status(&client, open, "").await, 401, "{open}");
     }
     let wrong = token_of("ZGVmYXVsdA", '1');
@@ -308,6 +316,7 @@ async fn documented_operations_list_401_and_403() {
         let is_open = matches!(&*path, "/" | "/page/file" | "/livez" | "/readyz" | "/ping")
             || path.ends_with("/health")
             || path == "/docs/"
+            || path.starts_with("/explorer")
             || path.starts_with("/-/");
         let is_of_namespaces = ["/rpc", "/subscribe", "/import", "/version"].contains(&&*path);
         for method in item

@@ -63,6 +63,7 @@ async fn missing_stream_is_empty() {
     assert_eq!(call(&client, json!(["category.get", "a"])).await, json!([]));
     assert_eq!(call(&client, json!(["ns.streams"])).await, json!([]));
     assert_eq!(call(&client, json!(["ns.categories"])).await, json!([]));
+    assert_eq!(call(&client, json!(["ns.checkpoints"])).await, json!([]));
     client.stop().await;
 }
 

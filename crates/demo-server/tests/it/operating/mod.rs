@@ -1,6 +1,7 @@
-//! The page `OPERATING.md`, the container file, the unit of systemd, nginx and the stop.
+//! The page `OPERATING.md`, the dashboard, the container file, the unit of systemd, nginx and the stop.
 
 mod container;
+mod dashboard;
 mod page;
 mod proxy;
 mod stop;

@@ -39,8 +39,11 @@ fn table_lists_each_option_with_its_variable_and_default() {
 
 #[test]
 fn commands_run_from_the_top_to_the_bottom() {
-    if unmet::need("curl", Command::new("curl").arg("--version").output().ok()).is_none() {
-        return;
+    for tool in ["curl", "sqlite3"] {
+        let version = Command::new(tool).arg("--version").output();
+        if unmet::need(tool, version.ok()).is_none() {
+            return;
+        }
     }
     let folder = tempfile::tempdir().expect("the folder exists");
     let program = folder.path().join("demo-server");

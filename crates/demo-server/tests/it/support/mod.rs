@@ -1,6 +1,7 @@
 //! A server in this process, and a client that checks every response against the OpenAPI document.
 
 pub(crate) mod program;
+pub(crate) mod prometheus;
 pub(crate) mod rpc;
 pub(crate) mod sql;
 
@@ -71,6 +72,11 @@ impl Client {
         let document = client.exchange(document.body(Full::default())).await;
         client.document = document.ok();
         client
+    }
+
+    /// The address of gRPC, if the settings ask for it.
+    pub(crate) fn grpc_address(&self) -> Option<std::net::SocketAddr> {
+        self.server.grpc_address()
     }
 
     /// The text that the server prints after its start.

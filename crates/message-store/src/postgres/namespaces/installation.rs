@@ -1,7 +1,6 @@
 //! Installing and checking the table and the schemas of namespaces.
 
-use postgres_store::{BEGIN, Schema, require_utf8};
-use sqlx::Connection as _;
+use postgres_store::{Schema, require_utf8};
 
 use super::table::{INTERFACE, SELECT, TABLE, namespace, schema_for, table_exists};
 use super::{PostgresNamespaces, Shared};
@@ -15,24 +14,25 @@ impl Shared {
     pub(super) async fn prepare(&self) -> Result<(), Error> {
         /// Serializes processes that prepare the same database.
         const LOCK: &str = "SELECT pg_advisory_xact_lock(1297306963, 0)";
-        let mut connection = self.config.administrator::<Error>().await?;
-        // First, because a Message DB may be refused, and then nothing is installed.
-        let interface = schema_for(INTERFACE)?;
-        if self.config.interface_namespace.is_some()
-            && adoption::is_foreign(&mut connection, &interface).await?
-        {
-            installation::install(&self.config, &interface).await?;
-        }
-        let mut transaction = connection
-            .begin_with(BEGIN)
-            .await
-            .map_err(|failed| error(&failed))?;
-        require_utf8(&mut transaction).await?;
-        execute(&mut transaction, LOCK.to_owned()).await?;
-        if !table_exists(&mut transaction).await? {
-            execute(&mut transaction, PostgresNamespaces::table_sql()).await?;
-        }
-        transaction.commit().await.map_err(|failed| error(&failed))
+        let (mut connection, watch) = self.config.administrator::<Error>().await?;
+        let preparing = async {
+            // First, because a Message DB may be refused, and then nothing is installed.
+            let interface = schema_for(INTERFACE)?;
+            if self.config.interface_namespace.is_some()
+                && adoption::is_foreign(&mut connection, &interface).await?
+            {
+                installation::install(&self.config, &interface).await?;
+            }
+            let begun = watch.begin(&mut connection).await;
+            let mut transaction = begun.map_err(|failed| error(&failed))?;
+            require_utf8(&mut transaction).await?;
+            execute(&mut transaction, LOCK.to_owned()).await?;
+            if !table_exists(&mut transaction).await? {
+                execute(&mut transaction, PostgresNamespaces::table_sql()).await?;
+            }
+            transaction.commit().await.map_err(|failed| error(&failed))
+        };
+        watch.over(preparing).await
     }
 
     /// The schemas of all namespaces, and of the interface's namespace if it is not created yet.
@@ -79,15 +79,18 @@ impl PostgresNamespaces {
     /// The errors of [`check_schema`](crate::postgres::check_schema). Each difference names its
     /// schema.
     pub async fn check_schemas(config: Config) -> Result<(), Error> {
-        let mut connection = config.administrator::<Error>().await?;
-        let interface = schema_for(INTERFACE)?;
-        if config.interface_namespace.is_some()
-            && adoption::is_foreign(&mut connection, &interface).await?
-        {
-            let schema = interface.name().to_owned();
-            return Err(Error::ForeignSchema { schema });
-        }
-        if !table_exists(&mut connection).await? {
+        let (mut connection, watch) = config.administrator::<Error>().await?;
+        let looking = async {
+            let interface = schema_for(INTERFACE)?;
+            if config.interface_namespace.is_some()
+                && adoption::is_foreign(&mut connection, &interface).await?
+            {
+                let schema = interface.name().to_owned();
+                return Err(Error::ForeignSchema { schema });
+            }
+            table_exists(&mut connection).await
+        };
+        if !watch.over(looking).await? {
             let lacks = "table message_store_namespaces.namespace is missing".to_owned();
             return Err(Fault::schema_changed("message_store_namespaces", vec![lacks]).into());
         }
@@ -96,7 +99,7 @@ impl PostgresNamespaces {
         let namespaces = Shared::new(config).await?;
         let mut differences = Vec::new();
         for schema in namespaces.schemas().await? {
-            match installation::check(&mut connection, &schema).await {
+            match installation::check(&mut connection, &watch, &schema).await {
                 Err(Error::Fault(Fault::SchemaChanged {
                     differences: some, ..
                 })) => differences.extend(

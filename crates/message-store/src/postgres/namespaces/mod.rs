@@ -1,15 +1,15 @@
 mod installation;
+mod open_stores;
 mod table;
 
-use std::collections::HashMap;
 use std::sync::Arc;
-use std::time::SystemTime;
+use std::sync::atomic::{AtomicU64, Ordering};
 
-use postgres_store::{BEGIN, Routed, Schema, close, in_task};
-use sqlx::postgres::PgRow;
-use sqlx::{AssertSqlSafe, Connection as _};
-use tokio::sync::Mutex;
+use postgres_store::{Routed, Schema, Watch, close, in_task};
+use sqlx::AssertSqlSafe;
+use sqlx::postgres::{PgConnection, PgRow};
 
+use self::open_stores::{Open, OpenStores};
 use self::table::{INTERFACE, SELECT, drop_namespace, insert, namespace, not_found, schema_exists};
 use super::config::Config;
 use super::error::error;
@@ -17,7 +17,7 @@ use super::replica::progress;
 use super::store::{Connections, PostgresStore};
 use super::{adoption, schema};
 use crate::text::invalid;
-use crate::{Error, MessageStore, Metrics, Namespace, NamespaceName, Namespaces, Stats, json};
+use crate::{Error, Metrics, Namespace, NamespaceName, Namespaces, Stats, json};
 
 /// The namespaces of a database, each in its own schema: `message_store_1`, `message_store_2` and
 /// so on, and `message_store` for [`Config::interface_namespace`]. The table
@@ -26,29 +26,32 @@ use crate::{Error, MessageStore, Metrics, Namespace, NamespaceName, Namespaces, 
 /// `message_store`.
 ///
 /// The stores share their connections for reads, and four for writes and four for writes that wait for
-/// the lock of a category. A store that has subscriptions has one more, which listens.
+/// the lock of a category. Once a store has subscriptions, one more connection listens, for all stores.
 pub struct PostgresNamespaces {
     shared: Arc<Shared>,
 }
 
-/// Each call runs in a task: it holds the map of open stores or locks of the database, and a caller
+/// Each call runs in a task: it holds the place of an open store or locks of the database, and a caller
 /// that is not polled must keep neither.
 struct Shared {
     config: Config,
     connections: Connections,
     metrics: Metrics,
-    open: Mutex<HashMap<NamespaceName, Open>>,
+    open: OpenStores,
+    /// The number of stores that were opened so far.
+    opened: AtomicU64,
 }
+
+/// The sessions for reads are replaced after this many stores were opened. A session of PostgreSQL keeps what
+/// it has compiled for a schema until it ends: about 300 KB for each, and each change of a catalog, such as a new
+/// namespace, visits all of it.
+const SCHEMAS_OF_A_SESSION: u64 = 64;
+
+/// The name of the listener of all namespaces, in log events.
+const LISTENER: &str = "message_store_namespaces";
 
 /// Sessions for each kind of write, for all namespaces.
 const WRITERS: usize = 4;
-
-/// An open store of a namespace.
-struct Open {
-    store: PostgresStore,
-    /// Tells a namespace that was deleted and created again, perhaps in the same schema.
-    created_at: SystemTime,
-}
 
 impl PostgresNamespaces {
     /// Connects to a database and creates the table of namespaces if it is missing. Ignores
@@ -67,11 +70,12 @@ impl PostgresNamespaces {
     /// The sum of the counters of all open stores, or `None` while a namespace is being opened or
     /// deleted.
     pub fn stats(&self) -> Option<Stats> {
-        // This function is not async, so it must not wait for the lock: `open` and `delete` hold it
-        // across round trips.
-        let open = self.shared.open.try_lock().ok()?;
-        let stores = open.values().map(|open| open.store.stats());
-        Some(stores.fold(Stats::default(), Stats::and))
+        let stats = self.shared.open.stats()?;
+        Some(Stats {
+            // They share one.
+            listener: self.shared.connections.listener.report(),
+            ..stats
+        })
     }
 }
 
@@ -80,13 +84,14 @@ impl Shared {
         let config = config.capped();
         let metrics = Metrics::new("postgres");
         let servers = config.servers::<Error>()?;
-        let reads = metrics.reads();
+        let reads = metrics.store().reads();
         let readers = Routed::connect(&config, servers, progress(), reads, |each| each).await;
         Ok(Self {
-            connections: Connections::new(&config, readers, WRITERS),
+            connections: Connections::new(&config, readers, WRITERS, LISTENER),
             config,
             metrics,
-            open: Mutex::default(),
+            open: OpenStores::default(),
+            opened: AtomicU64::new(0),
         })
     }
 
@@ -164,12 +169,22 @@ impl Shared {
         if let Some(attributes) = attributes {
             json::check(attributes).map_err(invalid("attributes"))?;
         }
-        let mut connection = self.config.administrator::<Error>().await?;
+        let (mut connection, watch) = self.config.administrator::<Error>().await?;
+        watch
+            .over(self.create_over(&mut connection, &watch, name, attributes))
+            .await
+    }
+
+    async fn create_over(
+        &self,
+        connection: &mut PgConnection,
+        watch: &Watch,
+        name: &NamespaceName,
+        attributes: Option<&str>,
+    ) -> Result<Namespace, Error> {
         loop {
-            let mut transaction = connection
-                .begin_with(BEGIN)
-                .await
-                .map_err(|failed| error(&failed))?;
+            let begun = watch.begin(connection).await;
+            let mut transaction = begun.map_err(|failed| error(&failed))?;
             let number = self.reserved_number(name);
             let inserted = insert(&mut transaction, number, name, attributes).await?;
             let Some(row) = inserted else {
@@ -181,23 +196,19 @@ impl Shared {
             // The interface may be there already, with messages of its clients.
             if number.is_none() && schema_exists(&mut transaction, &schema).await? {
                 // Try the next number: a rollback does not reset the sequence.
-                transaction
-                    .rollback()
-                    .await
-                    .map_err(|failed| error(&failed))?;
+                let ended = transaction.rollback().await;
+                ended.map_err(|failed| error(&failed))?;
                 continue;
             }
             schema::ensure(&mut transaction, &schema, &self.config).await?;
-            transaction
-                .commit()
-                .await
-                .map_err(|failed| error(&failed))?;
+            let committed = transaction.commit().await;
+            committed.map_err(|failed| error(&failed))?;
             return Ok(namespace);
         }
     }
 
     async fn open(&self, name: &NamespaceName) -> Result<PostgresStore, Error> {
-        let mut open = self.open.lock().await;
+        let mut place = self.open.place(name).await;
         let found = match self.find(name).await {
             Ok(found) => Some(found),
             Err(Error::NamespaceNotFound { .. }) => None,
@@ -206,10 +217,10 @@ impl Shared {
         let created_at = found.as_ref().map(|(_, namespace)| namespace.created_at);
         // An open store is stale if another process deleted the namespace or created it again, or
         // if a caller closed the store.
-        match open.remove(name) {
+        match place.take() {
             Some(same) if created_at == Some(same.created_at) && !same.store.is_closed() => {
                 let store = same.store.clone();
-                open.insert(name.clone(), same);
+                place.set(same);
                 return Ok(store);
             }
             Some(stale) => stale.store.close_except_connections().await,
@@ -217,32 +228,34 @@ impl Shared {
         }
         let (schema, Namespace { created_at, .. }) = found.ok_or_else(|| not_found(name))?;
         let config = self.config_for(&schema);
-        let mut connection = config.administrator::<Error>().await?;
-        let mut transaction = connection
-            .begin_with(BEGIN)
-            .await
-            .map_err(|failed| error(&failed))?;
-        // Under this lock no other process can delete the namespace. Look it up again, because
-        // another process may have deleted it before; then `ensure` would install the schema again.
-        schema
-            .lock(&mut transaction)
-            .await
-            .map_err(|failed| error(&failed))?;
-        if self.find(name).await?.0 != schema {
-            return Err(not_found(name));
-        }
-        schema::ensure(&mut transaction, &schema, &config).await?;
-        transaction
-            .commit()
-            .await
-            .map_err(|failed| error(&failed))?;
-        if config.adopt_message_db {
-            adoption::end(&mut connection, &schema, config.write_timeout).await?;
-        }
+        let (mut connection, watch) = config.administrator::<Error>().await?;
+        let opening = async {
+            let begun = watch.begin(&mut connection).await;
+            let mut transaction = begun.map_err(|failed| error(&failed))?;
+            // Under this lock no other process can delete the namespace. Look it up again, because
+            // another process may have deleted it before; then `ensure` would install the schema again.
+            let locked = schema.lock(&mut transaction).await;
+            locked.map_err(|failed| error(&failed))?;
+            if self.find(name).await?.0 != schema {
+                return Err(not_found(name));
+            }
+            schema::ensure(&mut transaction, &schema, &config).await?;
+            let committed = transaction.commit().await;
+            committed.map_err(|failed| error(&failed))?;
+            if config.adopt_message_db {
+                adoption::end(&mut connection, &schema, config.write_timeout).await?;
+            }
+            Ok(())
+        };
+        watch.over(opening).await?;
         let (connections, metrics) = (self.connections.clone(), self.metrics.clone());
         let store = PostgresStore::with_connections(config, schema, connections, false, metrics);
         let same = store.clone();
-        open.insert(name.clone(), Open { store, created_at });
+        place.set(Open { store, created_at });
+        let opened = self.opened.fetch_add(1, Ordering::Relaxed) + 1;
+        if opened.is_multiple_of(SCHEMAS_OF_A_SESSION) {
+            self.connections.readers.retire();
+        }
         Ok(same)
     }
 
@@ -254,32 +267,34 @@ impl Shared {
     }
 
     async fn delete(&self, name: &NamespaceName) -> Result<u64, Error> {
-        let mut open = self.open.lock().await;
-        if let Some(open) = open.remove(name) {
+        let mut place = self.open.place(name).await;
+        if let Some(open) = place.take() {
             open.store.close_except_connections().await;
         }
         let (schema, _) = self.find(name).await?;
-        let mut connection = self.config.administrator::<Error>().await?;
-        let mut transaction = connection
-            .begin_with(BEGIN)
-            .await
-            .map_err(|failed| error(&failed))?;
-        let deleted = drop_namespace(&mut transaction, name, &schema).await?;
-        transaction
-            .commit()
-            .await
-            .map_err(|failed| error(&failed))?;
-        Ok(deleted)
+        let (mut connection, watch) = self.config.administrator::<Error>().await?;
+        let deleting = async {
+            let begun = watch.begin(&mut connection).await;
+            let mut transaction = begun.map_err(|failed| error(&failed))?;
+            let deleted = drop_namespace(&mut transaction, name, &schema).await?;
+            let committed = transaction.commit().await;
+            committed.map_err(|failed| error(&failed))?;
+            Ok(deleted)
+        };
+        watch.over(deleting).await
     }
 
     async fn close(&self) {
-        for (_, open) in self.open.lock().await.drain() {
-            open.store.close_except_connections().await;
+        for mut place in self.open.all().await {
+            if let Some(open) = place.take() {
+                open.store.close_except_connections().await;
+            }
         }
         let Connections {
             readers,
             writing,
             waiting,
+            ..
         } = &self.connections;
         writing.close().await;
         waiting.close().await;

@@ -25,8 +25,7 @@ pub(super) const VERSION: &str = "SELECT position FROM messages \
     WHERE stream_name = ?1 ORDER BY position DESC LIMIT 1";
 pub(super) const BY_ID: &str = messages!("WHERE id = ?1");
 pub(super) const BY_GLOBAL_POSITION: &str = messages!("WHERE global_position = ?1");
-pub(super) const HEAD: &str = "SELECT max(global_position) FROM messages";
-pub(super) const HEAD_BOOKMARK: &str =
+pub(super) const HEAD: &str =
     "SELECT global_position, id FROM messages ORDER BY global_position DESC LIMIT 1";
 pub(super) const ID_AT: &str = "SELECT id FROM messages WHERE global_position = ?1";
 
@@ -81,6 +80,8 @@ pub(super) const FIRST_SINCE: &str = "SELECT position FROM messages \
 
 pub(super) const CHECKPOINT: &str =
     "SELECT position, bookmark FROM checkpoints WHERE consumer = ?1";
+pub(super) const ALL_CHECKPOINTS: &str =
+    "SELECT position, bookmark, consumer FROM checkpoints ORDER BY consumer";
 pub(super) const SAVE_CHECKPOINT: &str = "INSERT INTO checkpoints AS c (consumer, position, bookmark) \
     VALUES (?1, ?2, ?3) \
     ON CONFLICT (consumer) DO UPDATE SET \

@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use conformance_suite::effort;
-use local_postgres::Options;
+use local_postgres::{Options, end_sessions};
 use message_store::postgres::{Config, PostgresStore};
 use message_store::{Error, ExpectedVersion, Fault, Message, MessageStore, Position, Written};
 use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader};
@@ -23,6 +23,9 @@ use crate::support::postgres::sql::Sql;
 use crate::support::postgres::{
     connect, fresh_store, message, separate_server, stream_name, wait_until, whole_category,
 };
+
+/// The sessions of the store.
+const OTHERS: &str = "datname = current_database() AND pid <> pg_backend_pid()";
 
 /// A batch and the answer of the store.
 struct Sent {
@@ -183,45 +186,6 @@ async fn acknowledged_writes_survive_server_kill() {
     store.close().await;
 }
 
-/// The writer's server process is terminated repeatedly, and the callers see no errors.
-#[tokio::test(flavor = "multi_thread")]
-async fn terminated_writer_session_is_replaced_without_errors() {
-    let (database, store) = fresh_store().await;
-    let mut sql = Sql::connect(database.url()).await;
-    let load = Load::start(&store, 8);
-    for _ in 0..effort(8) {
-        load.wait_for(10).await;
-        sql.run(
-            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity
-              WHERE datname = current_database() AND query LIKE '%.write_batch(%'
-                AND pid <> pg_backend_pid()",
-        )
-        .await;
-    }
-    let sent = load.stop().await;
-    check(&store, &sent).await;
-    let failed = sent.iter().filter(|sent| sent.answer.is_err()).count();
-    assert_eq!(failed, 0);
-    assert!(store.stats().lost_connections > 0);
-    store.close().await;
-}
-
-/// A health check succeeds after all connections were lost, even without a write in between.
-#[tokio::test(flavor = "multi_thread")]
-async fn health_survives_lost_connection() {
-    let (database, store) = fresh_store().await;
-    store.health().await.unwrap();
-    let mut sql = Sql::connect(database.url()).await;
-    sql.run(
-        "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity
-          WHERE datname = current_database() AND pid <> pg_backend_pid()",
-    )
-    .await;
-    store.health().await.unwrap();
-    store.health().await.unwrap();
-    store.close().await;
-}
-
 /// When the store finds one lost connection, it discards all idle ones. So a call that the store does
 /// not resend fails once, and not again for each lost connection.
 #[tokio::test(flavor = "multi_thread")]
@@ -234,11 +198,7 @@ async fn one_lost_connection_discards_the_others() {
     }
     reads.join_all().await;
     let mut sql = Sql::connect(database.url()).await;
-    sql.run(
-        "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity
-          WHERE datname = current_database() AND pid <> pg_backend_pid()",
-    )
-    .await;
+    sql.run(&end_sessions(OTHERS)).await;
     let first = store.delete_checkpoint("mailer").await;
     assert!(
         matches!(first, Err(Error::Fault(Fault::Unreachable(_)))),

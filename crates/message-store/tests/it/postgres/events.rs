@@ -9,7 +9,6 @@ use message_store::postgres::PostgresNamespaces;
 use message_store::{ExpectedVersion, MessageStore as _, Namespaces as _};
 use store_meter::testing::Log;
 
-use crate::support::postgres::sql::Sql;
 use crate::support::postgres::{connect, fresh_database, message, stream_name, wait_until, write};
 
 /// The stores of all namespaces share one server.
@@ -76,35 +75,4 @@ async fn installation_is_told_once() {
     }
     let parts = ["INFO", "schema=\"message_store\"", "from=0 to="];
     log.assert_one("the schema was installed", &parts);
-}
-
-/// The session is ended in the middle of a write, which waits for a lock.
-#[tokio::test]
-async fn lost_answer_is_told_with_its_outcome() {
-    let database = fresh_database().await;
-    let store = connect(Config::new(database.url())).await;
-    write(&store, "a-1", 1).await;
-    let log = Log::begin();
-    let mut sql = Sql::connect(database.url()).await;
-    sql.run("BEGIN; LOCK TABLE message_store.messages IN EXCLUSIVE MODE")
-        .await;
-    let waiting = tokio::spawn({
-        let store = store.clone();
-        async move { write(&store, "a-1", 2).await }
-    });
-    let mut other = Sql::connect(database.url()).await;
-    wait_until("the session of the write is ended", async || {
-        let end = "SELECT count(pg_terminate_backend(pid))::text FROM pg_stat_activity \
-                    WHERE datname = current_database() AND wait_event_type = 'Lock'";
-        other.rows(end).await[0][0] == "1"
-    })
-    .await;
-    sql.run("COMMIT").await;
-    waiting.await.unwrap();
-    log.assert_one("the answer to a write was lost", &["WARN", "port="]);
-    log.assert_one(
-        "writes whose answer was lost",
-        &["INFO", "found=0 repeated=1"],
-    );
-    store.close().await;
 }

@@ -1,10 +1,15 @@
 //! Namespaces in one database.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use conformance_suite::effort;
 use message_store::postgres::{Config, PostgresNamespaces, PostgresStore};
-use message_store::{Error, Fault, MessageStore, NamespaceName, Namespaces};
+use message_store::{
+    Category, Error, Fault, GlobalPosition, MessageStore, NamespaceName, Namespaces,
+    SubscribeOptions,
+};
+use tokio::time::timeout;
 
 use crate::namespaces;
 use crate::support::postgres::sql::Sql;
@@ -342,5 +347,143 @@ async fn writes_of_all_namespaces_share_a_few_connections() {
     stores[0].close().await;
     write(&stores[1], "a-1", 5).await;
     namespaces.close().await;
+    sql.close().await;
+}
+
+/// A session of PostgreSQL keeps what it has compiled for each schema until it ends.
+#[tokio::test(flavor = "multi_thread")]
+async fn session_for_reads_ends_after_many_schemas() {
+    let database = fresh_database().await;
+    let namespaces = PostgresNamespaces::connect(Config::new(database.url()));
+    let namespaces = namespaces.await.unwrap();
+    let open = async |tenant: usize| {
+        let name = namespace(&format!("tenant-{tenant}"));
+        namespaces.create(&name, None).await.unwrap();
+        let store = namespaces.open(&name).await.unwrap();
+        assert_eq!(whole_category(&store, "").await.len(), 0);
+    };
+    open(0).await;
+    let mut sql = Sql::connect(database.url()).await;
+    let session = "SELECT pid::text FROM pg_stat_activity WHERE datname = current_database() \
+          AND application_name = 'message-store' AND query LIKE '%message_store_1%' LIMIT 1";
+    let session = sql.value(session).await;
+    let is_open = format!("SELECT count(*) FROM pg_stat_activity WHERE pid = {session}");
+    assert_eq!(sql.number(&is_open).await, 1);
+    for tenant in 1..66 {
+        open(tenant).await;
+    }
+    wait_until("the session has ended", async || {
+        sql.number(&is_open).await == 0
+    })
+    .await;
+    namespaces.close().await;
+    sql.close().await;
+}
+
+/// A transaction that uses a namespace delays its deletion, and no other namespace.
+#[tokio::test(flavor = "multi_thread")]
+async fn slow_namespace_delays_no_other() {
+    let database = fresh_database().await;
+    let namespaces = PostgresNamespaces::connect(Config::new(database.url()));
+    let namespaces = Arc::new(namespaces.await.unwrap());
+    for one in ["slow", "quick"] {
+        namespaces.create(&namespace(one), None).await.unwrap();
+    }
+    let mut sql = Sql::connect(database.url()).await;
+    let schema = sql
+        .value("SELECT 'message_store_' || number FROM message_store_namespaces.namespace WHERE name = 'slow'")
+        .await;
+    sql.run(&format!("BEGIN; SELECT FROM {schema}.messages"))
+        .await;
+    let deleting = Arc::clone(&namespaces);
+    let deleting = tokio::spawn(async move { deleting.delete(&namespace("slow")).await });
+    wait_until("the deletion waits", async || {
+        let waits = "SELECT count(*) FROM pg_locks WHERE NOT granted AND database = \
+                      (SELECT oid FROM pg_database WHERE datname = current_database())";
+        sql.number(waits).await == 1
+    })
+    .await;
+    let quick = namespace("quick");
+    let opened = timeout(Duration::from_secs(60), namespaces.open(&quick)).await;
+    let quick = opened.expect("it does not wait").unwrap();
+    write(&quick, "a-1", 1).await;
+    sql.run("COMMIT").await;
+    assert_eq!(deleting.await.unwrap().unwrap(), 0);
+    namespaces.close().await;
+}
+
+/// The tenants share the connection that listens.
+#[tokio::test(flavor = "multi_thread")]
+async fn subscriptions_of_all_namespaces_share_a_listener() {
+    const HOLDERS: &str = "FROM pg_locks WHERE locktype = 'advisory' AND classid = 1297306964 \
+         AND database = (SELECT oid FROM pg_database WHERE datname = current_database())";
+    let database = fresh_database().await;
+    let config = Config::new(database.url());
+    let namespaces = PostgresNamespaces::connect(config.clone()).await.unwrap();
+    let mut subscriptions = Vec::new();
+    for tenant in 0..effort(40) {
+        let name = namespace(&format!("tenant-{tenant}"));
+        namespaces.create(&name, None).await.unwrap();
+        let store = namespaces.open(&name).await.unwrap();
+        // Only a notification wakes it.
+        let never = SubscribeOptions::new().poll_interval(Duration::from_secs(3600));
+        let mut messages =
+            store.subscribe_to_category(Category::all(), GlobalPosition::START, never);
+        let subscription = tokio::spawn(async move {
+            for _ in 0..2 {
+                messages.next().await.unwrap();
+            }
+        });
+        subscriptions.push((name, store, subscription));
+    }
+    let all_hear = async |replacements| {
+        wait_until("all hear", async || {
+            subscriptions.iter().all(|(_, store, _)| {
+                let listener = store.stats().listener;
+                listener.is_some_and(|listener| {
+                    (listener.lost_since, listener.replacements) == (None, replacements)
+                })
+            })
+        })
+        .await;
+    };
+    all_hear(0).await;
+    let mut sql = Sql::connect(database.url()).await;
+    let listeners = format!("SELECT count(*) {HOLDERS}");
+    assert_eq!(sql.number(&listeners).await, 1);
+    // Eight for reads, four for each kind of write, and the listener.
+    let sessions = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() \
+                     AND backend_type = 'client backend' AND pid <> pg_backend_pid()";
+    wait_until("the connections are few", async || {
+        sql.number(sessions).await <= 17
+    })
+    .await;
+
+    let other = PostgresNamespaces::connect(config).await.unwrap();
+    for round in 0..2_u64 {
+        for (name, ..) in &subscriptions {
+            let store = other.open(name).await.unwrap();
+            write(&store, "a-1", round).await;
+        }
+        if round == 0 {
+            sql.run(&format!("SELECT pg_terminate_backend(pid) {HOLDERS}"))
+                .await;
+            all_hear(1).await;
+            let listener = namespaces.stats().unwrap().listener.unwrap();
+            assert_eq!(listener.replacements, 1);
+        }
+    }
+    for (_, _, subscription) in &mut subscriptions {
+        let ended = timeout(Duration::from_secs(60), subscription).await;
+        ended.expect("each hears its messages").unwrap();
+    }
+    assert_eq!(sql.number(&listeners).await, 1);
+    // The connection ends with the last subscription.
+    namespaces.close().await;
+    wait_until("nothing listens", async || {
+        sql.number(&listeners).await == 0
+    })
+    .await;
+    other.close().await;
     sql.close().await;
 }

@@ -34,10 +34,12 @@ async fn messages_behind_open_write_appear_when_it_ends() {
         quick.write("quick-1").await;
         write(&store, "crate-1", 1).await;
         assert_eq!(numbers(&whole_category(&store, "").await), before);
-        assert_eq!(
-            store.head().await.unwrap().map(GlobalPosition::get),
-            before.last().copied()
-        );
+        let head = store.head().await.unwrap();
+        assert_eq!(head.map(|head| head.position.get()), before.last().copied());
+        let of_clients = quick
+            .value("SELECT coalesce(message_store.head(), 0)")
+            .await;
+        assert_eq!(of_clients, before.last().unwrap_or(&0).to_string());
         // A category does not wait for the open write.
         assert!(!whole_category(&store, "quick").await.is_empty());
         open.run(end).await;

@@ -224,7 +224,6 @@ async fn other_calls_cost_is_independent_of_table_size() {
     .await;
     check("the head", 12, async |store| {
         store.head().await.unwrap();
-        store.head_bookmark().await.unwrap();
     })
     .await;
     check("a page of streams", 100, async |store| {

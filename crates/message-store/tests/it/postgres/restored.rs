@@ -122,7 +122,7 @@ async fn deleted_message_counts_as_there() {
     let mut sql = Sql::connect(database.url()).await;
     write_numbers(&store, 0..5).await;
     write(&store, "other-1", 5).await;
-    let last = store.head_bookmark().await.unwrap().unwrap();
+    let last = store.head().await.unwrap().unwrap();
     let (all, options) = (Category::all(), SubscribeOptions::new);
     let mut follower = store.subscribe_to_category(all.clone(), last, options());
     sql.run("DELETE FROM message_store.messages WHERE stream_name = 'other-1'")

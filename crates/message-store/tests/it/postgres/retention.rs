@@ -2,10 +2,11 @@
 
 use std::time::{Duration, SystemTime};
 
+use message_store::postgres::Config;
 use message_store::{Category, ExpectedVersion, MessageStore as _, Position};
 
 use crate::support::postgres::sql::Sql;
-use crate::support::postgres::{fresh_store, message, stream_name, write};
+use crate::support::postgres::{connect, fresh_database, fresh_store, message, stream_name, write};
 
 const STEP: i64 = 2_048;
 
@@ -63,6 +64,37 @@ async fn long_stream_is_shortened_in_steps() {
         let last = store.get_last_stream_message(&name, None).await.unwrap();
         assert!(last.is_some(), "{name:?} keeps its last message");
     }
+    store.close().await;
+    sql.close().await;
+}
+
+/// Each deleted message takes a millisecond, as a large one does. A step of 2,048 exceeds the limit.
+#[tokio::test(flavor = "multi_thread")]
+async fn steps_too_large_for_the_time_limit_get_smaller() {
+    let database = fresh_database().await;
+    let mut config = Config::new(database.url());
+    config.read_timeout = Duration::from_secs(1);
+    let store = connect(config).await;
+    let stream = stream_name("a-1");
+    for _ in 0..5 {
+        let batch = (0..1_000).map(message).collect();
+        let written = store.write_batch(&stream, batch, ExpectedVersion::Any);
+        written.await.unwrap();
+    }
+    let mut sql = Sql::connect(database.url()).await;
+    sql.run(&COUNT.replace(
+        "BEGIN ",
+        "BEGIN PERFORM pg_sleep(count(*) / 1000.0) FROM gone; ",
+    ))
+    .await;
+    let truncated = store.truncate_stream(&stream, Position::new(2_500)).await;
+    assert_eq!(truncated.unwrap(), 2_500);
+    assert_steps(&mut sql, 2_500).await;
+    let category = Category::new("a").unwrap();
+    let later = SystemTime::now() + Duration::from_secs(60);
+    let expired = store.expire_messages(&category, later).await.unwrap();
+    assert_eq!(expired, 2_499);
+    assert_steps(&mut sql, 2_499).await;
     store.close().await;
     sql.close().await;
 }

@@ -45,7 +45,7 @@ async fn login_that_may_create_nothing_runs_a_store() {
         let one = GlobalPosition::new(1);
         store.save_checkpoint("c", one).await.unwrap();
         assert_eq!(store.checkpoint("c").await.unwrap(), Some(one.into()));
-        let read = CategoryRead::new().start(store.head_bookmark().await.unwrap());
+        let read = CategoryRead::new().start(store.head().await.unwrap());
         let page = store.get_category_messages(&Category::all(), read).await;
         assert!(page.unwrap().is_empty());
         assert!(store.head().await.unwrap().is_some());

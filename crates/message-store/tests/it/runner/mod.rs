@@ -41,6 +41,7 @@ suites!([
     stop_finishes_the_handler_and_saves_the_checkpoint,
     stop_ends_the_pauses_of_a_failing_handler,
     members_of_a_group_have_their_own_checkpoints,
+    group_of_another_size_goes_on_where_the_old_one_stopped,
     lag_ends_at_messages_of_other_categories,
     dropped_run_repeats_and_loses_nothing,
     checkpoint_is_saved_while_the_runner_waits,

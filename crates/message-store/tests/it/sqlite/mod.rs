@@ -1,19 +1,14 @@
 //! The SQLite store.
 
-mod busy;
+mod backup;
 mod columns;
 mod crash;
-mod durability;
-mod events;
 mod file;
-mod log_length;
+mod limits;
 mod memory;
-mod moved;
 mod namespaces;
 mod ndjson;
 mod payloads;
-#[cfg(unix)]
-mod read_only;
 mod restored;
 mod schema;
 mod subscriptions;

@@ -322,6 +322,61 @@ fn tenants_worker() {
     });
 }
 
+/// Holds as many tenants as the process can open, then goes on.
+#[test]
+fn holding_worker() {
+    let Some(folder) = worker_file() else { return };
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build();
+    runtime.unwrap().block_on(async {
+        let namespaces = in_folder(&folder);
+        let mut held = Vec::new();
+        let refused = loop {
+            let name = namespace(&format!("tenant {}", held.len()));
+            let opened = match namespaces.create(&name, None).await {
+                Ok(_) => namespaces.open(&name).await,
+                Err(refused) => break refused,
+            };
+            match opened {
+                Ok(store) => held.push(store),
+                Err(refused) => break refused,
+            }
+        };
+        let expected = matches!(refused, Error::TooManyNamespaces { open } if open == held.len());
+        assert!(expected && !refused.is_transient(), "{refused:?}");
+        assert!(held.len() > 30, "{}", held.len());
+        for store in &held {
+            store
+                .write_message(&stream_name("a-1"), message(1), ExpectedVersion::Any)
+                .await
+                .unwrap();
+        }
+        // The others have opened more files for their writes meanwhile.
+        let created = held.len();
+        held.truncate(created / 2);
+        let name = namespace("another");
+        namespaces.create(&name, None).await.unwrap();
+        namespaces.open(&name).await.unwrap();
+        assert_eq!(namespaces.list().await.unwrap().len(), created + 1);
+        namespaces.close().await;
+    });
+}
+
+/// SQLite's error was transient, and came again as long as the process ran.
+#[cfg(unix)]
+#[test]
+fn held_namespaces_beyond_the_limit_of_files_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let limited = "ulimit -n 220 && exec \"$0\" \"$@\"";
+    let mut worker = start_worker_in(
+        &["sh", "-c", limited],
+        "sqlite::namespaces::holding_worker",
+        folder.path(),
+    );
+    assert!(worker.wait().unwrap().success());
+}
+
 /// SQLite's error was transient, and came again as long as the process ran.
 #[cfg(unix)]
 #[test]

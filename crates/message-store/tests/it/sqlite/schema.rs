@@ -1,6 +1,3 @@
-use std::sync::Barrier;
-
-use conformance_suite::effort;
 use message_store::sqlite::{BlockingSqliteStore, Config};
 use message_store::{Error, Fault};
 use rusqlite::Connection;
@@ -51,22 +48,6 @@ fn newer_schema_is_refused() {
     ));
 }
 
-/// A process that opens the file while another installs the schema sees no schema or all of it.
-#[test]
-fn concurrent_opens_of_new_file_all_succeed() {
-    const OPENERS: usize = 4;
-    let folder = tempfile::tempdir().unwrap();
-    for round in 0..effort(40) {
-        let path = folder.path().join(format!("{round}.sqlite"));
-        let together = Barrier::new(OPENERS);
-        let opener = || {
-            together.wait();
-            open(&path).close();
-        };
-        std::thread::scope(|scope| (0..OPENERS).for_each(|_| drop(scope.spawn(opener))));
-    }
-}
-
 #[test]
 fn file_of_other_application_is_not_changed() {
     let folder = tempfile::tempdir().unwrap();
@@ -79,22 +60,4 @@ fn file_of_other_application_is_not_changed() {
         Error::Fault(Fault::SchemaChanged { .. })
     ));
     assert_eq!(std::fs::read(&path).unwrap(), before);
-    let text = folder.path().join("text");
-    std::fs::write(
-        &text,
-        "no database at all, but long enough to have a header. ".repeat(20),
-    )
-    .unwrap();
-    let refused = refused(&text);
-    assert!(matches!(refused, Error::Fault(Fault::NotADatabase(_))));
-    assert!(!refused.is_transient(), "a retry can never succeed");
-}
-
-#[test]
-fn missing_folder_is_unavailable() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("none").join("messages.sqlite");
-    let refused = refused(&path);
-    assert!(matches!(refused, Error::Fault(Fault::Unreachable(_))));
-    assert!(refused.is_transient(), "a retry may succeed");
 }

@@ -2,8 +2,6 @@
 
 pub(crate) mod place;
 pub(crate) mod postgres;
-#[cfg(unix)]
-pub(crate) mod read_only;
 pub(crate) mod sqlite;
 
 use std::time::Duration;

@@ -1,11 +1,8 @@
-use std::time::Duration;
-
 use message_store::postgres::PostgresStore;
 use message_store::{
     Category, ConsumerGroup, GlobalPosition, MessageStore as _, RecordedMessage, SubscribeOptions,
     Subscription,
 };
-use tokio::time::sleep;
 use uuid::Uuid;
 
 use super::seen::{Ended, Follower};
@@ -53,8 +50,7 @@ impl MessageFollowers {
     }
 }
 
-/// Follows messages. With a consumer, saves its checkpoint now and then. A subscription reports errors
-/// that may pass and can be asked again.
+/// Follows messages. With a consumer, saves its checkpoint now and then.
 fn follow(
     name: &'static str,
     mut messages: Subscription<PostgresStore>,
@@ -62,12 +58,9 @@ fn follow(
 ) -> Follower<(u64, Uuid)> {
     Follower::start(name, |seen| async move {
         for number in 1.. {
-            let message = loop {
-                match messages.next().await {
-                    Ok(message) => break message,
-                    Err(error) if error.is_transient() => sleep(Duration::from_millis(50)).await,
-                    Err(error) => return Ended::from(error),
-                }
+            let message = match messages.next().await {
+                Ok(message) => message,
+                Err(error) => return Ended::from(error),
             };
             seen.push((message.global_position().get(), message.id()));
             if let Some((store, name)) = &consumer

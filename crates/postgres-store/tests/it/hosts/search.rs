@@ -57,7 +57,7 @@ async fn open_each_kind(url: &str, silent: &mut Silent) {
     writer.insert(table).await.expect(url);
     let hosts = server.listener().expect("no pooler");
     // A standby refuses LISTEN.
-    ListeningSession::open(&hosts, "news", None)
+    ListeningSession::open(&hosts, &["news".into()], None)
         .await
         .expect(url);
     // The first host that was found is asked first from now on.

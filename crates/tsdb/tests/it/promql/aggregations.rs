@@ -176,3 +176,23 @@ fn limitk_keeps_the_first_series_of_each_group_at_each_step() {
     assert_eq!(query_at(&db, 60, "limitk(100, v)").len(), 3);
     assert!(query_at(&db, 60, "limitk(-1, v)").is_empty());
 }
+
+/// A share and its complement part the series by a hash of the labels.
+#[test]
+fn limit_ratio_keeps_a_share_and_its_negative_keeps_the_rest() {
+    let series: Vec<_> = (0..100)
+        .map(|number| format!("v{{a=\"{number}\"}} 1"))
+        .collect();
+    let series: Vec<&str> = series.iter().map(String::as_str).collect();
+    let db = load(60, &series);
+    let kept = |ratio: &str| query_at(&db, 0, &format!("limit_ratio({ratio}, v)"));
+    let (few, rest) = (kept("0.3"), kept("-0.7"));
+    assert!((20..40).contains(&few.len()), "{}", few.len());
+    assert!(few.iter().all(|series| !rest.contains(series)));
+    assert_eq!(few.len() + rest.len(), 100);
+    assert_eq!(
+        (kept("0").len(), kept("7").len(), kept("-7").len()),
+        (0, 100, 100)
+    );
+    assert!(error_at(&db, 0, "limit_ratio(NaN, v)").contains("limit_ratio"));
+}

@@ -229,3 +229,76 @@ fn dropped_names_that_clash_are_error() {
         ["{} 0:-1 60:-2"]
     );
 }
+
+/// The answers of `fill-modifier.test` of Prometheus.
+#[test]
+fn fill_gives_a_side_the_series_that_it_lacks() {
+    let db = load(
+        60,
+        &[
+            "l{a=\"1\"} 10",
+            "l{a=\"2\"} 20",
+            "r{a=\"1\"} 100",
+            "r{a=\"3\"} 300",
+            "many{a=\"1\",b=\"x\"} 1",
+            "many{a=\"2\",b=\"y\"} 2",
+        ],
+    );
+    for (query, expected) in [
+        (
+            "l + fill(0) r",
+            &["{a=\"1\"} 110", "{a=\"2\"} 20", "{a=\"3\"} 300"][..],
+        ),
+        ("l + fill_left(5) r", &["{a=\"1\"} 110", "{a=\"3\"} 305"]),
+        ("l + fill_right(5) r", &["{a=\"1\"} 110", "{a=\"2\"} 25"]),
+        ("l != fill(20) r", &["l{a=\"1\"} 10", "{a=\"3\"} 20"]),
+        (
+            "l == bool fill(20) r",
+            &["{a=\"1\"} 0", "{a=\"2\"} 1", "{a=\"3\"} 0"],
+        ),
+        (
+            "l - fill_right(1) nothing",
+            &["{a=\"1\"} 9", "{a=\"2\"} 19"],
+        ),
+        ("nothing - fill(1) nothing", &[]),
+        (
+            "many * on(a) group_left fill(7) r",
+            &[
+                "{a=\"1\",b=\"x\"} 100",
+                "{a=\"2\",b=\"y\"} 14",
+                "{a=\"3\"} 2100",
+            ],
+        ),
+        (
+            "r - on(a) group_right fill_left(7) many",
+            &["{a=\"1\",b=\"x\"} 99", "{a=\"2\",b=\"y\"} 5"],
+        ),
+    ] {
+        let mut answer = query_at(&db, 0, query);
+        answer.sort_by_key(|line| line.find('{').map(|at| line[at..].to_owned()));
+        assert_eq!(answer, expected, "{query}");
+    }
+}
+
+#[test]
+fn fill_follows_each_step() {
+    let db = load(60, &["l 1 _ 3 _x10", "r _ 20 30 _x10"]);
+    assert_eq!(
+        over(
+            &db,
+            0,
+            120,
+            60,
+            "last_over_time(l[1m]) + fill(0) last_over_time(r[1m])"
+        ),
+        ["{} 0:1 60:20 120:33"]
+    );
+}
+
+#[test]
+fn fill_is_for_two_vectors() {
+    let db = load(60, &[]);
+    for query in ["l and fill(0) r", "l + fill(0) 1", "1 + fill(0) l"] {
+        assert!(error_at(&db, 0, query).starts_with("bad_data: "), "{query}");
+    }
+}

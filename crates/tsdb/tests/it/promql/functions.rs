@@ -223,16 +223,37 @@ fn sort_orders_instant_with_nan_last() {
 #[test]
 fn unsupported_part_is_named() {
     let db = load(60, &["v 1"]);
-    for (query, named) in [
-        ("integral(v[5m])", "the function integral"),
-        ("start_timestamp(v)", "the function start_timestamp"),
-        ("limit_ratio(0.5, v)", "the aggregation limit_ratio"),
-        ("v + fill(0) v", "the modifier fill"),
+    for (query, part) in [
         ("{a=\"b\" or c=\"d\"}", "`or` between matchers"),
+        ("rate(v[5m] anchored)", "`anchored`"),
+        ("v offset 1m SMOOTHED", "`smoothed`"),
     ] {
-        assert_eq!(
-            error_at(&db, 0, query),
-            format!("bad_data: {named} is not supported")
-        );
+        let error = format!("bad_data: {part} is not supported");
+        assert_eq!(error_at(&db, 0, query), error);
     }
+}
+
+/// By Prometheus' `functions.test`.
+#[test]
+fn integral_adds_rectangles_or_trapezoids() {
+    let db = load(10, &["v 1 3 NaN 5", "one 7"]);
+    for (query, expected) in [
+        ("integral(v[1m])", 10.0 * (2.0 + 1.5 + 2.5)),
+        ("integral(v[1m], 0)", 10.0 * (1.0 + 3.0)),
+        ("integral(v[1m], 1)", 10.0 * (3.0 + 5.0)),
+        ("integral(v[1m], 2)", 60.0),
+        ("integral(v[1m], 9)", 60.0),
+        ("integral(one[1m])", 0.0),
+    ] {
+        assert_near(&db, 30, query, expected);
+    }
+    // The sum of two neighbours can overflow where their mean does not.
+    let db = load(1, &["v 1e308 1e308"]);
+    assert_near(&db, 1, "integral(v[1m])", 1e308);
+}
+
+#[test]
+fn no_sample_has_a_start_timestamp() {
+    let db = load(10, &["v 1"]);
+    assert!(query_at(&db, 0, "start_timestamp(v)").is_empty());
 }

@@ -143,3 +143,31 @@ fn histograms_are_grouped_by_other_labels() {
     let db = histogram(&[("1", "3"), ("1.0", "3"), ("+Inf", "6")]);
     assert_near(&db, 0, "histogram_quantile(0.5, h_bucket)", 0.5);
 }
+
+/// As in `histograms.test` of Prometheus.
+#[test]
+fn quantiles_are_told_apart_by_a_label() {
+    let db = histogram(&[("1", "2"), ("2", "4"), ("+Inf", "4")]);
+    assert_eq!(
+        query_at(
+            &db,
+            0,
+            "histogram_quantiles(h_bucket, \"q\", 0, 0.25, 1, 2, NaN)"
+        ),
+        [
+            "{q=\"0.0\"} 0",
+            "{q=\"0.25\"} 0.5",
+            "{q=\"1.0\"} 2",
+            "{q=\"2.0\"} inf",
+            "{q=\"NaN\"} NaN"
+        ]
+    );
+    assert!(query_at(&db, 0, "histogram_quantiles(nothing, \"q\", 0.5)").is_empty());
+    let twice = error_at(&db, 0, "histogram_quantiles(h_bucket, \"q\", 0.5, 0.5)");
+    assert!(twice.starts_with("execution: several"), "{twice}");
+    let nameless = error_at(&db, 0, "histogram_quantiles(h_bucket, \"\", 0.5)");
+    assert!(
+        nameless.contains("target label of histogram_quantiles"),
+        "{nameless}"
+    );
+}

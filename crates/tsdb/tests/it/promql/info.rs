@@ -191,3 +191,25 @@ fn second_argument_must_be_matchers() {
         );
     }
 }
+
+#[test]
+fn matchers_of_info_may_all_accept_an_absent_label() {
+    let db = load(
+        60,
+        &[
+            "m{instance=\"a\",job=\"1\"} 1",
+            "target_info{instance=\"a\",job=\"1\",data=\"info\",other=\"x\"} 1",
+        ],
+    );
+    for matchers in ["data=~\".*\"", "data!=\"none\"", "data!~\"none\""] {
+        assert_eq!(
+            query_at(&db, 0, &format!("info(m, {{{matchers}}})")),
+            ["m{data=\"info\",instance=\"a\",job=\"1\"} 1"],
+            "{matchers}"
+        );
+    }
+    // Anywhere else, such matchers would select all series.
+    for query in ["{a=~\".*\"}", "{}", "topk(1, {a=~\".*\"})", "topk(1, {})"] {
+        assert!(error_at(&db, 0, query).starts_with("bad_data: "), "{query}");
+    }
+}

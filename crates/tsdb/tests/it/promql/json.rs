@@ -110,8 +110,8 @@ fn times_have_fraction_only_if_needed() {
 #[test]
 fn error_answer_has_error_type() {
     assert_eq!(
-        json("integral(up[5m])"),
-        r#"{"status":"error","errorType":"bad_data","error":"the function integral is not supported"}"#,
+        json("up{a=\"b\" or a=\"c\"}"),
+        r#"{"status":"error","errorType":"bad_data","error":"`or` between matchers is not supported"}"#,
     );
 }
 

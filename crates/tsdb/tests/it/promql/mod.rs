@@ -2,6 +2,7 @@
 
 mod aggregations;
 mod binary;
+mod durations;
 mod errors;
 mod functions;
 mod histograms;

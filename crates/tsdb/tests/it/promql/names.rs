@@ -168,3 +168,41 @@ fn series_with_equal_labels_at_different_steps_become_one() {
         ["{} 60:-1", "a 120:2"]
     );
 }
+
+#[test]
+fn names_beyond_letters_need_no_quotes() {
+    let db = load(
+        60,
+        &[
+            "{\"http.requests\",\"host.name\"=\"a\"} 1",
+            "{\"http.requests\",\"host.name\"=\"b\"} 2",
+            "{\"info..\",\"host.name\"=\"a\",\"équipe\"=\"x\"} 5",
+            "{\"rate.total\"} 7",
+            "{\"温度\"} 9",
+        ],
+    );
+    for (query, same) in [
+        ("http.requests", "{\"http.requests\"}"),
+        ("http.requests{}", "{\"http.requests\"}"),
+        (
+            "http.requests # all\n {host.name!=\"b\"} > 0.5",
+            "{\"http.requests\",\"host.name\"!=\"b\"} > 0.5",
+        ),
+        (
+            "sum by (host.name) (http.requests)",
+            "sum by (\"host.name\") ({\"http.requests\"})",
+        ),
+        (
+            "http.requests * on(host.name) group_left(équipe) info..",
+            "{\"http.requests\"} * on(\"host.name\") group_left(\"équipe\") {\"info..\"}",
+        ),
+        ("rate.total + 1.5e0", "{\"rate.total\"} + 1.5"),
+        ("sum_over_time(温度[5m])", "sum_over_time({\"温度\"}[5m])"),
+        ("max(温度{} offset 0)", "max({\"温度\"})"),
+    ] {
+        let answer = query_at(&db, 0, query);
+        assert_eq!(answer, query_at(&db, 0, same), "{query}");
+        assert!(!answer.is_empty(), "{query}");
+    }
+    assert_eq!(query_at(&db, 0, "http.requests{host.name=\"b\"}").len(), 1);
+}

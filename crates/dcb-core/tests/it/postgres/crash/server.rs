@@ -10,8 +10,7 @@ use local_postgres::Durability;
 
 use super::load::{Load, check, settle_unknown};
 use crate::support::events::whole_log;
-use crate::support::postgres::sql::Sql;
-use crate::support::postgres::{connect, log_on, private_server, server};
+use crate::support::postgres::{connect, log_on, private_server};
 use crate::support::wait::wait_until;
 
 /// One of the two stores has so short a timeout that its appends fail before the server is back.
@@ -58,7 +57,7 @@ async fn decide(store: PostgresStore, number: u64, enough: u64) -> Vec<Ledger> {
             _ => checker::work(&store, workload, number).await,
         });
         match store.head().await {
-            Ok(Some(head)) if head.get() >= enough => break,
+            Ok(Some(head)) if head.position.get() >= enough => break,
             _ => tokio::task::yield_now().await,
         }
     }
@@ -77,7 +76,7 @@ async fn decisions_hold_across_a_killed_server() {
     for kill in 1..=kills {
         wait_until(
             "the log has grown",
-            async || matches!(store.head().await, Ok(Some(head)) if head.get() >= 100 * kill),
+            async || matches!(store.head().await, Ok(Some(head)) if head.position.get() >= 100 * kill),
         )
         .await;
         server.kill_hard().unwrap();
@@ -90,28 +89,4 @@ async fn decisions_hold_across_a_killed_server() {
     let summary = checker::check(&whole_log(&store).await, &ledgers).unwrap();
     assert!(summary.acknowledged > 0, "{summary:?}");
     store.close().await;
-}
-
-/// The server repeatedly terminates the writer's session. No append fails.
-#[tokio::test(flavor = "multi_thread")]
-async fn terminated_writer_session_is_replaced_without_errors() {
-    let database = server().await.create_database("terminated").await.unwrap();
-    let store = connect(&log_on(database.url())).await;
-    let mut sql = Sql::connect(database.url()).await;
-    let load = Load::start(&store, 10);
-    for _ in 0..effort(20) {
-        load.wait_for(10).await;
-        sql.run(
-            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity \
-              WHERE datname = current_database() AND query LIKE '%.append(%' \
-                AND pid <> pg_backend_pid()",
-        )
-        .await;
-    }
-    let sent = load.stop().await;
-    let outcomes = check(&store, &sent).await;
-    assert_eq!(outcomes.acknowledged, sent.len(), "{outcomes:?}");
-    assert!(store.stats().lost_connections > 0);
-    store.close().await;
-    sql.close().await;
 }

@@ -1,17 +1,14 @@
 //! Connections that close or fall silent outside of an append.
 
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use dcb_core::postgres::PostgresStore;
-use dcb_core::{Error, EventStore as _, Listener, Query, ReadOptions, SubscribeOptions};
-use futures_util::future::{join, join_all};
-use local_postgres::SessionProxy;
+use dcb_core::{Error, EventStore as _, Query, ReadOptions};
 use tokio::time::timeout;
 
 use crate::support::events::{read, tag, tagged};
 use crate::support::postgres::proxy::{Cut, Proxy};
-use crate::support::postgres::sql::Sql;
-use crate::support::postgres::{connect, fresh_log, log_on, server};
+use crate::support::postgres::{connect, fresh_log};
 
 const SHORT: Duration = Duration::from_millis(500);
 /// Longer than any step takes. Only a failing test waits this long.
@@ -30,24 +27,6 @@ async fn through_a_proxy() -> (Proxy, PostgresStore) {
 
 async fn in_time<T>(call: impl Future<Output = T>) -> T {
     timeout(TIMEOUT, call).await.expect("the call ends")
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn store_recovers_from_terminated_idle_connections() {
-    let database = server().await.create_database("idle").await.unwrap();
-    let store = connect(&log_on(database.url())).await;
-    let mut sql = Sql::connect(database.url()).await;
-    for _ in 0..3 {
-        sql.run(
-            "SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity \
-              WHERE datname = current_database() AND pid <> pg_backend_pid()",
-        )
-        .await;
-        store.health().await.unwrap();
-    }
-    store.append(tagged("a")).await.unwrap();
-    store.close().await;
-    sql.close().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -111,126 +90,4 @@ async fn stream_on_a_silent_connection_continues_on_another() {
     assert_eq!(seen.await, 3);
     assert!(proxy.has_cut());
     store.close().await;
-}
-
-/// Existing connections fall silent, as behind a firewall that forgets them. New ones pass. A read fails
-/// at its limit, so that one that succeeds has kept it.
-#[tokio::test(flavor = "multi_thread")]
-async fn calls_succeed_on_other_connections_when_theirs_fall_silent() {
-    let log = fresh_log().await;
-    let direct = connect(&log).await;
-    let proxy = SessionProxy::start(&log.url).await;
-    let mut through = log.clone();
-    through.url = proxy.url().to_owned();
-    let store = connect(&through).await;
-    let event = tagged("a").with_id(uuid::Uuid::now_v7());
-    store.append(tagged("a")).await.unwrap();
-    // All connections for reads are open.
-    let count = Query::all();
-    join_all((0..40).map(|_| store.count(&count))).await;
-    proxy.silence();
-
-    let reads = join_all((0..12).map(|_| store.count(&count)));
-    let append = async { while store.append(event.clone()).await.is_err() {} };
-    let (reads, ()) = in_time(join(reads, append)).await;
-    assert!(reads.iter().all(Result::is_ok), "{reads:?}");
-    // No read meets a silent connection any more.
-    let lost = store.stats().lost_connections;
-    let reads = in_time(join_all((0..12).map(|_| store.count(&count)))).await;
-    assert!(reads.iter().all(Result::is_ok), "{reads:?}");
-    assert_eq!(store.stats().lost_connections, lost);
-    assert_eq!(read(&direct, &tag("a")).await.len(), 2);
-    store.close().await;
-    direct.close().await;
-}
-
-/// A store polls so rarely that only its listener can deliver the event in time.
-#[tokio::test(flavor = "multi_thread")]
-async fn deaf_listener_is_replaced() {
-    let log = fresh_log().await;
-    let direct = connect(&log).await;
-    let proxy = SessionProxy::start(&log.url).await;
-    let mut through = log.clone();
-    through.url = proxy.url().to_owned();
-    let store = connect(&through).await;
-    let never = SubscribeOptions::new().poll_interval(Duration::from_secs(3600));
-    let mut events = store.subscribe(Query::all(), None, never);
-    direct.append(tagged("first")).await.unwrap();
-    in_time(events.next()).await.unwrap().unwrap();
-    proxy.silence();
-    direct.append(tagged("unheard")).await.unwrap();
-    let unheard = timeout(TIMEOUT, events.next()).await;
-    unheard.expect("it is delivered").unwrap().unwrap();
-    for _ in 0..2 {
-        direct.append(tagged("heard")).await.unwrap();
-        let heard = timeout(TIMEOUT, events.next()).await;
-        heard.expect("it is delivered").unwrap().unwrap();
-    }
-    store.close().await;
-    direct.close().await;
-}
-
-/// For a while new connections are silent too, so nothing can be replaced.
-#[tokio::test(flavor = "multi_thread")]
-async fn subscription_goes_on_once_connections_work_again() {
-    let log = fresh_log().await;
-    let direct = connect(&log).await;
-    let proxy = SessionProxy::start(&log.url).await;
-    let mut through = log.clone();
-    through.url = proxy.url().to_owned();
-    let store = connect(&through).await;
-    let mut events = store.subscribe(Query::all(), None, SubscribeOptions::new());
-    direct.append(tagged("first")).await.unwrap();
-    in_time(events.next()).await.unwrap().unwrap();
-    proxy.silence_new(true);
-    proxy.silence();
-    direct.append(tagged("second")).await.unwrap();
-    let too_early = timeout(Duration::from_secs(6), events.next()).await;
-    assert!(too_early.is_err());
-    proxy.silence_new(false);
-    let second = timeout(TIMEOUT, events.next()).await;
-    second.expect("it is delivered").unwrap().unwrap();
-    store.close().await;
-    direct.close().await;
-}
-
-/// The state of the listener, once it is lost or hears.
-async fn listener_once(store: &PostgresStore, is_lost: bool) -> Listener {
-    let state = async {
-        loop {
-            let listener = store.stats().listener.expect("there is one");
-            if listener.lost_since.is_some() == is_lost {
-                return listener;
-            }
-            tokio::time::sleep(Duration::from_millis(20)).await;
-        }
-    };
-    timeout(TIMEOUT, state).await.expect("the state changes")
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn stats_and_health_tell_whether_the_listener_hears() {
-    let begun = SystemTime::now();
-    let log = fresh_log().await;
-    let proxy = SessionProxy::start(&log.url).await;
-    let mut through = log.clone();
-    through.url = proxy.url().to_owned();
-    let store = connect(&through).await;
-    assert_eq!(store.stats().listener, None);
-    let mut events = store.subscribe(Query::all(), None, SubscribeOptions::new());
-    store.append(tagged("a")).await.unwrap();
-    in_time(events.next()).await.unwrap().unwrap();
-    assert_eq!(listener_once(&store, false).await.replacements, 0);
-
-    proxy.silence_new(true);
-    proxy.silence();
-    let since = listener_once(&store, true).await.lost_since.unwrap();
-    assert!(begun <= since && since <= SystemTime::now());
-    proxy.silence_new(false);
-    let replaced = listener_once(&store, false).await;
-    assert_eq!(replaced.replacements, 1);
-    let health = in_time(store.health()).await.unwrap();
-    assert_eq!(health.listener, Some(replaced));
-    store.close().await;
-    assert_eq!(store.stats().listener, None);
 }

@@ -8,3 +8,4 @@ mod optimistic;
 mod recent_tags;
 mod short_ranges;
 mod short_reads;
+mod unanswered_reads;

@@ -239,7 +239,7 @@ async fn condition_on_two_tags_finds_the_event_with_both() {
 /// Of two tags one is looked up. If it occurs, the append needs `dcb.append`, although no other session
 /// interfered.
 #[tokio::test(flavor = "multi_thread")]
-async fn inconclusive_lookup_is_no_contention() {
+async fn lookup_that_settles_nothing_is_no_contention() {
     let log = fresh_log().await;
     let mut sql = Sql::connect(&log.url).await;
     let before = connect(&log).await;

@@ -57,7 +57,9 @@ async fn schema_of_version_1_is_upgraded() {
     let mut sql = Sql::connect(&log.url).await;
     let first = include_str!("../../../../schema/postgres/versions/1/refusals.sql");
     sql.run(&format!(
-        "DELETE FROM {schema}.migration WHERE version > 1; DROP FUNCTION {schema}.refusals",
+        "DELETE FROM {schema}.migration WHERE version > 1; DROP FUNCTION {schema}.refusals; \
+         DROP TABLE {schema}.kept_state, {schema}.projection, {schema}.projection_slice, \
+         {schema}.projection_member, {schema}.projection_event",
         schema = log.schema
     ))
     .await;

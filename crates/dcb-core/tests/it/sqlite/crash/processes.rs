@@ -1,13 +1,15 @@
 //! Processes on the same log are killed.
 
+use std::ops::ControlFlow;
+
 use conformance_suite::effort;
 use dcb_conformance::checker::{self, Ledger};
 use dcb_core::EventStore as _;
-use dcb_core::sqlite::SqliteStore;
+use dcb_core::sqlite::{SqliteStore, check_keys};
 
-use crate::support::events::{head, tagged, whole_log};
+use crate::support::events::{head, tag, tagged, whole_log};
 use crate::support::sqlite::{connect, fresh_log};
-use crate::support::tasks::{Task, perform};
+use crate::support::tasks::{SHARED, Task, large, perform};
 use crate::support::workers::Worker;
 
 /// The kill releases the lock of the process and discards its uncommitted events.
@@ -80,6 +82,34 @@ async fn log_is_recovered_after_all_processes_died() {
         assert!(found >= acknowledged, "{found} after {acknowledged}");
         acknowledged = store.append(tagged("after")).await.unwrap().first().get();
         assert_eq!(acknowledged, found + 1);
+        store.close().await;
+    }
+}
+
+/// Large events fill the write-ahead log after 160 appends, so checkpoints of both processes run beside the
+/// appends.
+#[tokio::test(flavor = "multi_thread")]
+async fn process_killed_in_a_checkpoint_loses_nothing() {
+    let log = fresh_log().await;
+    let mut acknowledged = 0;
+    for round in 0..effort(4) as u64 {
+        let here = connect(&log).await;
+        let callers = (0..2).collect();
+        let mut doomed = Worker::start::<SqliteStore>(&log, &Task::FillUntilKilled, callers).await;
+        doomed.begin().await;
+        for _ in 0..90 + 7 * round {
+            let line = doomed.line().await.expect("the worker prints positions");
+            let appended = here.append(large()).await.unwrap().first().get();
+            acknowledged = appended.max(line.parse().unwrap());
+        }
+        doomed.kill().await;
+        here.close().await;
+        let store = connect(&log).await;
+        let found = head(&store).await;
+        assert!(found >= acknowledged, "{found} after {acknowledged}");
+        assert_eq!(store.count(&tag(SHARED)).await.unwrap(), found);
+        let keys = check_keys(&log, |_| ControlFlow::Continue(()));
+        assert!(keys.unwrap().is_clean());
         store.close().await;
     }
 }

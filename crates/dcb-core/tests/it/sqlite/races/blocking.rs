@@ -290,7 +290,7 @@ async fn blocking_and_async_projections_agree() {
         for name in names {
             store.append(tagged(name)).await.unwrap();
         }
-        let head = store.head().await.unwrap();
+        let head = Bookmark::position_of(store.head().await.unwrap());
         let alone = store.project(&single()).await.unwrap();
         assert_eq!(blocking.project(&single()).unwrap(), alone);
         for after in (0..=Position::number_or_zero(head)).map(Position::new) {
@@ -345,4 +345,45 @@ async fn crowd_of_threads_and_tasks_is_served() {
         .collect();
     assert_eq!(taken, (0..2 * SIDE as u64).collect::<Vec<_>>());
     store.close().await;
+}
+
+/// A thread and a task count a turn when it begins, also if the decision then fails.
+#[tokio::test(flavor = "multi_thread")]
+async fn failed_decision_counts_in_its_lane() {
+    for is_blocking in [false, true] {
+        let log = fresh_log().await;
+        let store = connect(&log).await;
+        store.append(tagged("seat")).await.unwrap();
+        let seats = Projector::builder(0_u64)
+            .on_json("Happened", |sum, number: u64| *sum += number)
+            .tag("seat");
+        let model = DecisionModel::new(seats.build().unwrap());
+        let decide = |_| Ok::<_, Error>(tagged("seat"));
+        let failed = match is_blocking {
+            true => store.blocking().decide(&model, decide),
+            false => model.decide(&store, decide).await,
+        };
+        assert!(
+            matches!(failed, Err(Error::Unreadable { .. })),
+            "{failed:?}"
+        );
+        let stats = store.stats();
+        assert_eq!((stats.lane_hits, stats.lane_misses), (0, 1));
+        store.close().await;
+    }
+}
+
+/// tokio gives each task a budget of polls, which a call that blocks never refreshes. Once it was spent,
+/// decisions inside a task waited for ever for answers that were there.
+#[tokio::test]
+async fn decisions_inside_a_task_need_none_of_its_budget() {
+    let store = BlockingSqliteStore::open(Config::memory()).unwrap();
+    let model = DecisionModel::new(Projector::counter(Query::all()));
+    for decided in 0..300 {
+        let decision = store.decide(&model, |count| {
+            assert_eq!(count, decided);
+            Ok::<_, Error>(vec![Event::builder("Counted").build()?])
+        });
+        assert!(decision.unwrap().appended.is_some());
+    }
 }

@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 
 use dcb_core::sqlite::{SqliteStore, check_keys, rebuild_keys};
-use dcb_core::{Error, EventStore as _, Fault, KeyCheck};
+use dcb_core::{DecisionModel, Error, EventStore as _, Fault, KeyCheck, Projector};
 
 use crate::support::events::{at, event, head, positions, read, tag, tagged, unless};
 use crate::support::sqlite::files::{LogLock, foreign};
@@ -171,13 +171,7 @@ async fn rebuild_waits_for_the_lock_within_its_time() {
     let lock = LogLock::take(&log);
     let rebuilt = rebuild_keys(&log);
     assert!(
-        matches!(
-            rebuilt,
-            Err(Error::Fault(Fault::TimedOut {
-                operation: "rebuild_keys",
-                ..
-            }))
-        ),
+        matches!(rebuilt, Err(Error::Fault(Fault::Locked(_)))),
         "{rebuilt:?}"
     );
     lock.release();
@@ -205,4 +199,42 @@ async fn check_reports_progress_and_ends_on_demand() {
     assert_eq!(events[3], (21_000, 10_000));
     let part = check_keys(&log, |_| ControlFlow::Break(())).unwrap();
     assert_eq!((part.events, part.keys), (10_000, 0));
+}
+
+/// A lane of an open store has read without the missing keys.
+#[tokio::test(flavor = "multi_thread")]
+async fn decisions_see_events_whose_keys_were_rebuilt() {
+    let log = filled_log().await;
+    let store = connect(&log).await;
+    // The store reads a short log without keys.
+    store
+        .append(vec![event("Untagged", &[]); 1000])
+        .await
+        .unwrap();
+    tamper(&log, "DELETE FROM dcb_event_tag WHERE position IN (7, 9)");
+    for keeps_state in [false, true] {
+        assert_eq!(counted(&store, keeps_state).await, 0);
+    }
+    rebuild_keys(&log).unwrap();
+    store.lanes().expect("the store has lanes").forget();
+    for keeps_state in [false, true] {
+        assert_eq!(counted(&store, keeps_state).await, 1);
+    }
+    store.close().await;
+}
+
+/// How many events a decision sees that appends nothing.
+async fn counted(store: &SqliteStore, keeps_state: bool) -> u64 {
+    let counter = Projector::counter(tag("name:7"));
+    let model = DecisionModel::new(match keeps_state {
+        true => counter.keep("taken", 1),
+        false => counter,
+    });
+    let mut counted = 0;
+    let decide = |seen| {
+        counted = seen;
+        Ok::<_, Error>(Vec::new())
+    };
+    model.decide(store, decide).await.unwrap();
+    counted
 }

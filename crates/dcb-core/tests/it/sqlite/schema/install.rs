@@ -1,9 +1,7 @@
 //! Opening files, and installing the schema.
 
-use std::fs;
-
+use dcb_core::EventStore as _;
 use dcb_core::sqlite::{Config, SqliteStore};
-use dcb_core::{Error, EventStore as _, Fault};
 
 use crate::support::events::{head, tagged};
 use crate::support::sqlite::files::foreign;
@@ -19,31 +17,6 @@ async fn reopened_file_keeps_its_log() {
             expected
         );
         store.close().await;
-    }
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn concurrent_opens_create_one_log() {
-    for _ in 0..10 {
-        let log = fresh_log().await;
-        let tasks: Vec<_> = (0..8)
-            .map(|_| {
-                let log = log.clone();
-                tokio::spawn(async move {
-                    let store = connect(&log).await;
-                    store.append(tagged("a")).await.unwrap();
-                    store
-                })
-            })
-            .collect();
-        let mut stores = Vec::new();
-        for task in tasks {
-            stores.push(task.await.unwrap());
-        }
-        assert_eq!(head(&stores[0]).await, 8);
-        for store in stores {
-            store.close().await;
-        }
     }
 }
 
@@ -81,35 +54,6 @@ async fn tags_and_metadata_can_be_queried_with_sql() {
         .unwrap();
     assert_eq!(found, (1, "x\ny".to_owned()));
     store.close().await;
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn path_that_is_no_database_is_refused() {
-    let folder = tempfile::tempdir().unwrap();
-    let text = folder.path().join("text.db");
-    fs::write(
-        &text,
-        "not a database, but longer than its header would be".repeat(100),
-    )
-    .unwrap();
-    let missing = folder.path().join("missing").join("log.db");
-    let refused = SqliteStore::open(Config::file(&text)).await.unwrap_err();
-    assert!(
-        matches!(refused, Error::Fault(Fault::NotADatabase(_))),
-        "{refused:?}"
-    );
-    assert!(
-        !refused.is_transient(),
-        "the file will never become a database"
-    );
-    for path in [missing, folder.path().to_owned()] {
-        let refused = SqliteStore::open(Config::file(&path)).await.unwrap_err();
-        assert!(
-            matches!(refused, Error::Fault(Fault::Unreachable(_))),
-            "{refused:?}"
-        );
-        assert!(refused.is_transient());
-    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

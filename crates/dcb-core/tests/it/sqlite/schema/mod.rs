@@ -6,8 +6,5 @@ mod closing;
 mod event_keys;
 mod install;
 mod keys;
-mod moved;
-#[cfg(unix)]
-mod read_only;
 mod timeouts;
 mod verify;

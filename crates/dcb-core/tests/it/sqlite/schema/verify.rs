@@ -55,7 +55,7 @@ async fn newer_schema_version_is_refused() {
             refused,
             Error::Fault(Fault::SchemaTooNew {
                 found: 99,
-                supported: 1,
+                supported: 2,
                 ..
             })
         ),

@@ -1,8 +1,6 @@
 //! Logs in files.
 
 pub(crate) mod files;
-#[cfg(unix)]
-pub(crate) mod read_only;
 pub(crate) mod temporary;
 
 use std::ops::{Deref, DerefMut};

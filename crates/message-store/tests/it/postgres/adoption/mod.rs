@@ -1,5 +1,6 @@
 //! Taking over a Message DB, with its messages and its clients.
 
+mod changed;
 mod clients;
 mod cost;
 mod refusals;

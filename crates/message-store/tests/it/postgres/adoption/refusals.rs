@@ -66,6 +66,7 @@ async fn tables_of_another_program_are_refused() {
             "column messages.stream_name is not Message DB's text",
             "column messages.time is not Message DB's timestamp without time zone",
             "column messages.type is not Message DB's text",
+            "type message is missing: create it as Message DB does",
         ]
     );
 }
@@ -86,6 +87,15 @@ async fn objects_that_differ_are_refused() {
         (
             "ALTER TYPE message_store.message DROP ATTRIBUTE time",
             "column message.time is missing",
+        ),
+        (
+            "DROP TYPE message_store.message CASCADE",
+            "type message is missing: create it as Message DB does",
+        ),
+        (
+            "ALTER TABLE message_store.messages RENAME TO stored; \
+             CREATE VIEW message_store.messages AS SELECT * FROM message_store.stored",
+            "relation message_store.messages is not a table: give the table of messages this name",
         ),
     ] {
         let made = format!("{};{change}", super::MESSAGE_DB);

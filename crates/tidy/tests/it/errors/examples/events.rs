@@ -11,10 +11,7 @@ pub(super) fn all() -> Vec<Example> {
         let is_transient = Some(error.is_transient());
         Example::new("dcb_core::Error", &error, is_transient)
     });
-    let problems = problems()
-        .into_iter()
-        .map(|problem| Example::new("dcb_core::Problem", &problem, None));
-    errors.chain(problems).collect()
+    errors.collect()
 }
 
 fn at(number: u64) -> Position {
@@ -60,6 +57,14 @@ fn outcomes() -> Vec<Error> {
         Error::Handler {
             name: "seats".to_owned(),
             source: source("no such course"),
+        },
+        Error::NotOneKey {
+            position: at(12),
+            found: 0,
+        },
+        Error::Superseded {
+            name: "seats".to_owned(),
+            version: 1,
         },
         Error::TooManyProjections { max: 5, current: 5 },
         Error::RetriesExhausted {
@@ -113,31 +118,5 @@ fn of_data() -> Vec<Error> {
             source: Arc::new(io::Error::other("broken pipe")),
         },
         Error::Fault(Fault::Closed),
-    ]
-}
-
-fn problems() -> [Problem; 8] {
-    [
-        Problem::Empty,
-        Problem::TooLong {
-            max: 64,
-            actual: 65,
-        },
-        Problem::ContainsNul,
-        Problem::TooMany {
-            max: 1000,
-            actual: 1001,
-        },
-        Problem::TooLarge {
-            max: 20,
-            actual: 21,
-        },
-        Problem::TooSmall { min: 1, actual: 0 },
-        Problem::Duplicate {
-            key: "k".to_owned(),
-        },
-        Problem::Malformed {
-            reason: "no colon".to_owned(),
-        },
     ]
 }

@@ -1,6 +1,6 @@
 use std::time::Duration;
 
-use store_fault::{Fault, Reason};
+use store_fault::{Fault, Problem, Reason};
 
 use super::Example;
 
@@ -10,9 +10,38 @@ pub(super) fn all() -> Vec<Example> {
         Example::new("store_fault::Fault", &fault, is_transient)
     });
     let reason = Reason::new("permission denied for table event").with_code("42501");
+    let problems = problems();
+    let problems = problems.iter();
+    let problems = problems.map(|problem| Example::new("store_fault::Problem", problem, None));
     faults
         .chain([Example::new("store_fault::Reason", &reason, None)])
+        .chain(problems)
         .collect()
+}
+
+fn problems() -> [Problem; 9] {
+    [
+        Problem::Empty,
+        Problem::TooLong {
+            max: 64,
+            actual: 65,
+        },
+        Problem::ContainsNul,
+        Problem::TooMany {
+            max: 1000,
+            actual: 1001,
+        },
+        Problem::TooLarge {
+            max: 20,
+            actual: 21,
+        },
+        Problem::TooSmall { min: 1, actual: 0 },
+        Problem::TooManyDigits,
+        Problem::Duplicate {
+            key: "k".to_owned(),
+        },
+        Problem::malformed("no colon"),
+    ]
 }
 
 fn faults() -> Vec<Fault> {

@@ -11,10 +11,7 @@ pub(super) fn all() -> Vec<Example> {
         let is_transient = Some(error.is_transient());
         Example::new("message_store::Error", &error, is_transient)
     });
-    let problems = problems()
-        .into_iter()
-        .map(|problem| Example::new("message_store::Problem", &problem, None));
-    errors.chain(problems).collect()
+    errors.collect()
 }
 
 fn errors() -> Vec<Error> {
@@ -60,6 +57,7 @@ fn outcomes() -> Vec<Error> {
         Error::NamespaceNotFound {
             name: "tenant".to_owned(),
         },
+        Error::TooManyNamespaces { open: 200 },
     ]
 }
 
@@ -88,28 +86,5 @@ fn of_the_file_or_schema() -> Vec<Error> {
             source: Arc::new(io::Error::other("broken pipe")),
         },
         Error::Fault(Fault::Closed),
-    ]
-}
-
-fn problems() -> [Problem; 8] {
-    [
-        Problem::Empty,
-        Problem::ContainsNul,
-        Problem::TooMany {
-            max: 1000,
-            actual: 1001,
-        },
-        Problem::TooLarge {
-            max: 20,
-            actual: 21,
-        },
-        Problem::TooSmall { min: 1, actual: 0 },
-        Problem::TooManyDigits,
-        Problem::Duplicate {
-            key: "k".to_owned(),
-        },
-        Problem::Malformed {
-            reason: "no colon".to_owned(),
-        },
     ]
 }

@@ -1,5 +1,7 @@
 use std::io;
 
+use dcb_core::MemoryStore;
+use dcb_grpc::{ServeError, Server};
 use group_commit::SubmitError;
 use local_postgres::{LocalPostgres, Options, Source};
 
@@ -11,7 +13,17 @@ pub(super) async fn all() -> Vec<Example> {
         .map(|error| Example::new("group_commit::SubmitError", &error, None));
     let servers = servers().await.into_iter();
     let servers = servers.map(|error| Example::new("local_postgres::Error", &error, None));
-    submits.chain(servers).collect()
+    let grpc = grpc().into_iter();
+    let grpc = grpc.map(|error| Example::new("dcb_grpc::ServeError", &error, None));
+    submits.chain(servers).chain(grpc).collect()
+}
+
+fn grpc() -> [ServeError; 2] {
+    let refused = || match Server::new(MemoryStore::new()).tls(b"no certificate", b"no key") {
+        Err(ServeError::Tls(cause)) => cause,
+        other => panic!("{:?}", other.err()),
+    };
+    [ServeError::Tls(refused()), ServeError::Listener(refused())]
 }
 
 fn submits() -> [SubmitError<io::Error>; 8] {

@@ -62,7 +62,7 @@ fn expand(text: &str) -> Vec<Option<f64>> {
         // Adding nothing would make a quiet NaN of a stale marker.
         None => return vec![Some(number(text)); count + 1],
     };
-    (0..=count)
-        .map(|index| Some(first + increment * index as f64))
-        .collect()
+    // Added one by one, as Prometheus does: its answers depend on the rounding errors.
+    let values = std::iter::successors(Some(first), |value| Some(value + increment));
+    values.take(count + 1).map(Some).collect()
 }

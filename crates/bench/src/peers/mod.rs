@@ -1,0 +1,26 @@
+//! The stores that a reader would take instead of ours, each in its own process, in the same run.
+//!
+//! `cargo run --release -p bench --bin peers` builds the programs in `benches/peers`, runs them in turns
+//! and writes `reports/peers.md`. Flow: `roster` names the peers, `build` and `npm` make their programs, `plan` has
+//! the rows, `measure` takes the turns, `run` saves them, `page` and `readme` print.
+
+mod build;
+mod form;
+mod measure;
+mod npm;
+mod page;
+mod plan;
+mod questions;
+mod races;
+mod readme;
+mod roster;
+mod run;
+
+pub use form::Form;
+pub use measure::{Figures, Measured, Participant, RowFigures, measure};
+pub use page::markdown;
+pub use plan::{Question, RowPlan, questions, rows};
+pub use races::Raced;
+pub use readme::readme;
+pub use roster::{Ground, PEERS, Peer};
+pub use run::PeersRun;

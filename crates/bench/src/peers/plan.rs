@@ -1,0 +1,175 @@
+//! The rows, and the questions that some of them answer.
+
+use super::roster::Ground;
+use peer_protocol::Operation;
+use serde::{Deserialize, Serialize};
+
+/// A row of the page: the same calls by every peer of a ground.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RowPlan {
+    /// The call in words.
+    pub text: String,
+    /// The work of each call.
+    pub operation: Operation,
+    /// How many callers call at a time.
+    pub callers: usize,
+    /// The most calls of one turn.
+    pub limit: Option<u64>,
+    /// One long turn of each store instead of short ones. Its seconds are the samples.
+    pub is_sustained: bool,
+}
+
+/// A question of a reader who chooses a store.
+#[derive(Debug, Clone, Copy)]
+pub struct Question {
+    /// The question in few words.
+    pub text: &'static str,
+    /// Whose peers answer it.
+    pub ground: Ground,
+    /// The row with the answer.
+    pub operation: Operation,
+    /// The callers of that row.
+    pub callers: usize,
+}
+
+/// The README has room for these.
+const IN_README: [&str; 5] = [
+    "Embedded, one writer",
+    "A server, 100 callers",
+    "A server, a course opens for 100 callers",
+    "A server, read an entity of 34 events",
+    "One writer of messages",
+];
+
+impl Question {
+    /// Whether the README answers it too.
+    pub(super) fn is_in_readme(&self) -> bool {
+        IN_README.contains(&self.text)
+    }
+}
+
+/// The rows of a ground, in the order in which they are measured: reads before writes, since the writes
+/// of a fast store make its log longer.
+pub fn rows(ground: Ground, students: usize, rounds: usize) -> Vec<RowPlan> {
+    let row = |text: &str, operation, callers| RowPlan {
+        text: text.to_owned(),
+        operation,
+        callers,
+        // A cold decision uses up a student.
+        limit: (operation == Operation::DecideCold).then_some((students / (rounds + 1)) as u64),
+        is_sustained: false,
+    };
+    let sustained = |row: RowPlan| RowPlan {
+        text: format!("{}, sustained", row.text),
+        is_sustained: true,
+        ..row
+    };
+    if ground == Ground::Messages {
+        return vec![
+            row("read a stream of 10 messages", Operation::ReadStream, 1),
+            row("read a stream of 10 messages", Operation::ReadStream, 8),
+            row(
+                "read 100 messages of a category",
+                Operation::ReadCategory,
+                1,
+            ),
+            row("write a message", Operation::WriteMessage, 1),
+            row("write a message", Operation::WriteMessage, 8),
+            row("write a message", Operation::WriteMessage, 100),
+            sustained(row("write a message", Operation::WriteMessage, 100)),
+        ];
+    }
+    let read = |events| Operation::ReadCourse { events };
+    let decide = |courses| Operation::Decide { courses };
+    let batch = |events| Operation::AppendBatch { events };
+    vec![
+        row("read the 5 events of an entity", read(5), 1),
+        row("read the 34 events of an entity", read(34), 1),
+        row("read the 34 events of an entity", read(34), 8),
+        row("read the 100 events of an entity", read(100), 1),
+        row(
+            "decide on a student for the first time",
+            Operation::DecideCold,
+            1,
+        ),
+        row("decide on the same course again", decide(1), 1),
+        row("decide on 8 courses, one per caller", decide(8), 8),
+        row("decide on 1,000 courses", decide(1_000), 100),
+        row("100 callers decide on one new course", Operation::Rush, 100),
+        row("append one event on a condition", Operation::AppendIf, 1),
+        row("append one event on a condition", Operation::AppendIf, 8),
+        row("append one event on a condition", Operation::AppendIf, 100),
+        row("append 64 events on a condition", batch(64), 1),
+        row("append 64 events on a condition", batch(64), 64),
+        row("append 512 events on a condition", batch(512), 1),
+        row("append 512 events on a condition", batch(512), 64),
+        sustained(row(
+            "append one event on a condition",
+            Operation::AppendIf,
+            100,
+        )),
+    ]
+}
+
+/// The questions, in the order of the page.
+pub fn questions() -> Vec<Question> {
+    use Ground::{Embedded, Messages, Server};
+    let question = |ground, text, operation, callers| Question {
+        text,
+        ground,
+        operation,
+        callers,
+    };
+    let entity = Operation::ReadCourse { events: 34 };
+    let import = Operation::AppendBatch { events: 512 };
+    let again = Operation::Decide { courses: 1 };
+    vec![
+        question(Embedded, "Embedded, one writer", Operation::AppendIf, 1),
+        question(
+            Embedded,
+            "Embedded, 100 threads write",
+            Operation::AppendIf,
+            100,
+        ),
+        question(Embedded, "Embedded, read an entity of 34 events", entity, 1),
+        question(Embedded, "Embedded, decide again", again, 1),
+        question(
+            Embedded,
+            "Embedded, a course opens for 100 callers",
+            Operation::Rush,
+            100,
+        ),
+        question(Embedded, "Embedded, import 512 events at a time", import, 1),
+        question(Server, "A server, one caller", Operation::AppendIf, 1),
+        question(Server, "A server, 100 callers", Operation::AppendIf, 100),
+        question(Server, "A server, read an entity of 34 events", entity, 1),
+        question(
+            Server,
+            "A server, decide for the first time",
+            Operation::DecideCold,
+            1,
+        ),
+        question(Server, "A server, decide again", again, 1),
+        question(
+            Server,
+            "A server, a course opens for 100 callers",
+            Operation::Rush,
+            100,
+        ),
+        question(Server, "A server, import 512 events at a time", import, 1),
+        question(
+            Messages,
+            "One writer of messages",
+            Operation::WriteMessage,
+            1,
+        ),
+        question(
+            Messages,
+            "100 writers of messages",
+            Operation::WriteMessage,
+            100,
+        ),
+        question(Messages, "Read a stream", Operation::ReadStream, 1),
+        question(Messages, "Read a category", Operation::ReadCategory, 1),
+    ]
+}

@@ -1,0 +1,10 @@
+//! The integration tests, in one executable so that they are linked once.
+
+mod bad_input;
+mod generated;
+mod idle;
+mod limits;
+mod metrics;
+mod suite;
+mod support;
+mod transport;

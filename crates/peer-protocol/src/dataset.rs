@@ -1,0 +1,92 @@
+//! The events that every store holds before it is measured.
+
+use crate::NewEvent;
+use rand::rngs::StdRng;
+use rand::seq::SliceRandom;
+use rand::{Rng, SeedableRng};
+use serde::{Deserialize, Serialize};
+
+/// The size and the seed of a dataset. Equal ones give equal events.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ContentSize {
+    /// Events of the log. At least [`Dataset::LEAST_EVENTS`].
+    pub events: usize,
+    /// Bytes of each event's data.
+    pub payload_bytes: usize,
+    /// Of the random numbers.
+    pub seed: u64,
+}
+
+/// Enrollments of students in courses. Each event carries a course and a student.
+#[derive(Debug, Clone)]
+pub struct Dataset {
+    size: ContentSize,
+}
+
+impl Dataset {
+    /// Sizes of the courses whose events are scattered through the log.
+    pub const SCATTERED: [usize; 3] = [5, 34, 100];
+    /// Courses of each such size.
+    pub const COURSES_OF_A_SIZE: usize = 20;
+    /// The fewest events: those of the scattered courses.
+    pub const LEAST_EVENTS: usize = (5 + 34 + 100) * Self::COURSES_OF_A_SIZE;
+    /// On average a student has this many events.
+    pub const EVENTS_OF_A_STUDENT: usize = 5;
+
+    /// The dataset of this size.
+    pub fn new(size: ContentSize) -> Self {
+        Self { size }
+    }
+
+    /// The number of students.
+    pub fn students(&self) -> usize {
+        (self.size.events / Self::EVENTS_OF_A_STUDENT).max(1)
+    }
+
+    /// The tag of a course whose events are scattered; `course` is below [`Self::COURSES_OF_A_SIZE`].
+    pub fn scattered_course(events: usize, course: usize) -> String {
+        format!("course:of-{events}-{course}")
+    }
+
+    /// The tag of a student.
+    pub fn student(student: usize) -> String {
+        format!("student:{student}")
+    }
+
+    /// All events, in the order of the log.
+    pub fn events(&self) -> impl Iterator<Item = NewEvent> {
+        let mut random = StdRng::seed_from_u64(self.size.seed);
+        let mut courses: Vec<String> = Self::SCATTERED
+            .into_iter()
+            .flat_map(|events| (0..Self::COURSES_OF_A_SIZE).map(move |course| (events, course)))
+            .flat_map(|(events, course)| vec![Self::scattered_course(events, course); events])
+            .collect();
+        while courses.len() < self.size.events {
+            let course = random.random_range(0..self.size.events.div_ceil(50));
+            courses.push(format!("course:{course}"));
+        }
+        courses.shuffle(&mut random);
+        let (students, this) = (self.students(), self.clone());
+        courses.into_iter().map(move |course| {
+            let student = Self::student(random.random_range(0..students));
+            this.event("StudentEnrolled", vec![course, student])
+        })
+    }
+
+    /// An event with data of the dataset's size.
+    pub fn event(&self, event_type: &str, tags: Vec<String>) -> NewEvent {
+        NewEvent {
+            id: None,
+            event_type: event_type.to_owned(),
+            tags,
+            data: self.data(),
+        }
+    }
+
+    /// A JSON text of the dataset's size.
+    pub fn data(&self) -> Vec<u8> {
+        let braces = r#"{"note":""}"#.len();
+        let note = "x".repeat(self.size.payload_bytes.saturating_sub(braces));
+        format!(r#"{{"note":"{note}"}}"#).into_bytes()
+    }
+}

@@ -1,0 +1,64 @@
+//! The calls of a peer that stores events.
+
+use crate::log::{Log, prepared};
+use peer_protocol::{Operation, Peer as _, Run};
+
+fn run(operation: Operation, callers: usize, limit: u64) -> Run {
+    Run {
+        operation,
+        callers,
+        seconds: 60.0,
+        limit: Some(limit),
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn every_operation_makes_its_calls_and_counts_their_events() {
+    let mut peer = prepared(Log::default()).await;
+    for (operation, callers, calls, events) in [
+        (Operation::AppendIf, 3, 40, 40),
+        (Operation::AppendBatch { events: 64 }, 2, 5, 320),
+        (Operation::ReadCourse { events: 5 }, 1, 10, 50),
+        (Operation::ReadCourse { events: 34 }, 4, 10, 340),
+        (Operation::ReadCourse { events: 100 }, 1, 3, 300),
+        (Operation::Decide { courses: 1 }, 1, 70, 70),
+        (Operation::Decide { courses: 8 }, 4, 70, 70),
+        (Operation::DecideCold, 2, 70, 70),
+        (Operation::Rush, 50, 100, 60),
+        // The events of the rows before are no reason for a conflict.
+        (Operation::AppendIf, 1, 40, 40),
+    ] {
+        let answer = peer.run(&run(operation, callers, calls)).await;
+        assert_eq!(answer.failure, None, "{operation:?}");
+        let counted = (answer.calls, answer.events, answer.conflicts, answer.wrong);
+        assert_eq!(counted, (calls, events, 0, 0), "{operation:?}");
+        assert_eq!(answer.latencies.calls(), calls, "{operation:?}");
+        assert!(answer.seconds > 0.0, "{operation:?}");
+    }
+}
+
+/// The rush is a check too: a store that accepts every condition gives away more seats than there are.
+#[tokio::test(flavor = "multi_thread")]
+async fn rush_finds_a_store_that_ignores_conditions() {
+    let log = Log {
+        ignores_conditions: true,
+        ..Log::default()
+    };
+    let mut peer = prepared(log).await;
+    let answer = peer.run(&run(Operation::Rush, 64, 640)).await;
+    assert!(answer.wrong > 0, "{answer:?}");
+}
+
+#[tokio::test]
+async fn cold_decisions_end_with_the_students() {
+    let mut peer = prepared(Log::default()).await;
+    let answer = peer.run(&run(Operation::DecideCold, 1, 601)).await;
+    assert_eq!((answer.calls, answer.failures), (600, 1));
+}
+
+#[tokio::test]
+async fn store_of_events_refuses_messages() {
+    let mut peer = prepared(Log::default()).await;
+    let answer = peer.run(&run(Operation::WriteMessage, 1, 1)).await;
+    assert_eq!((answer.calls, answer.failures), (0, 1));
+}

@@ -1,0 +1,72 @@
+//! A right store in memory, and a store that forgets its conditions.
+
+use peer_protocol::{
+    Condition, ContentSize, EventPeer, Events, Failure, NewEvent, Peer, QueryItem, Read, Recorded,
+};
+use std::sync::Mutex;
+
+pub(crate) const SMALL: ContentSize = ContentSize {
+    events: 3_000,
+    payload_bytes: 40,
+    seed: 7,
+};
+
+#[derive(Default)]
+pub(crate) struct Log {
+    pub(crate) events: Mutex<Vec<Recorded>>,
+    pub(crate) ignores_conditions: bool,
+}
+
+fn matching(events: &[Recorded], items: &[QueryItem], after: Option<u64>) -> Vec<Recorded> {
+    let events = events.iter().filter(|event| Some(event.position) > after);
+    let is_wanted = |event: &&Recorded| {
+        let mut items = items.iter();
+        items.len() == 0 || items.any(|item| item.matches(&event.event_type, &event.tags))
+    };
+    events.filter(is_wanted).cloned().collect()
+}
+
+impl EventPeer for Log {
+    const BLOCKS: bool = false;
+
+    async fn append(
+        &self,
+        new: Vec<NewEvent>,
+        condition: Option<Condition>,
+    ) -> Result<u64, Failure> {
+        // Others run between a decision's read and its append.
+        tokio::task::yield_now().await;
+        let mut events = self.events.lock().unwrap();
+        if let Some(condition) = condition.filter(|_| !self.ignores_conditions)
+            && !matching(&events, &condition.items, condition.after).is_empty()
+        {
+            return Err(Failure::Conflict);
+        }
+        for event in new {
+            let position = events.len() as u64 + 1;
+            events.push(Recorded {
+                position,
+                id: event.id,
+                event_type: event.event_type,
+                tags: event.tags,
+                data: event.data,
+            });
+        }
+        Ok(events.len() as u64)
+    }
+
+    async fn read(&self, items: &[QueryItem], after: Option<u64>) -> Result<Read, Failure> {
+        let events = self.events.lock().unwrap();
+        Ok(Read {
+            events: matching(&events, items, after),
+            head: events.last().map(|event| event.position),
+        })
+    }
+}
+
+/// A peer with this store, which holds the small dataset.
+pub(crate) async fn prepared(log: Log) -> Events<Log> {
+    let mut peer = Events::new(log);
+    assert_eq!(peer.prepare(SMALL).await.unwrap(), Some(3_000));
+    peer
+}

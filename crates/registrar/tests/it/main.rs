@@ -1,0 +1,15 @@
+//! The tests run the program, and read what it prints.
+
+mod backup;
+mod events;
+mod exit_codes;
+mod guides;
+mod imports;
+mod messages;
+mod moving;
+mod projections;
+mod readme;
+mod schema;
+mod series;
+mod session;
+mod support;
