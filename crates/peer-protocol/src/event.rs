@@ -70,7 +70,8 @@ pub struct Recorded {
 pub struct Read {
     /// The matching events by position.
     pub events: Vec<Recorded>,
-    /// The last position of the log when the read saw it: the `after` of a later condition.
+    /// The last position of the log when the read saw it: the `after` of a later condition. A store that
+    /// does not tell it gives the position of the last event found.
     pub head: Option<u64>,
 }
 

@@ -4,4 +4,5 @@ mod dataset;
 mod events;
 mod log;
 mod messages;
+mod race;
 mod wire;
