@@ -74,6 +74,22 @@ pub enum Error {
         /// The problem.
         source: SharedError,
     },
+    /// The handler of a consumer failed at a message. The consumer has stopped before it
+    /// ([`OnFailure::Stop`](crate::OnFailure)), or the message stays parked. Correct the handler, then run or
+    /// replay again.
+    #[error(
+        "the handler of {consumer} failed at message {global_position} of stream {stream}: {source}"
+    )]
+    Handler {
+        /// The consumer.
+        consumer: String,
+        /// The stream of the message.
+        stream: String,
+        /// The message's global position.
+        global_position: GlobalPosition,
+        /// The handler's error.
+        source: SharedError,
+    },
     /// A namespace with this name exists. Open it or choose another name.
     #[error("namespace {name} exists")]
     NamespaceExists {

@@ -77,7 +77,9 @@ pub use notifications::{Notifications, Notifier};
 pub use position::{GlobalPosition, Position};
 pub use read::{CategoryRead, StreamRead};
 pub use recorded::{RecordedMessage, RecordedParts};
-pub use runner::{Failure, HandlerError, MessageRunner, Outage, Progress, RunOptions};
+pub use runner::{
+    Failure, HandlerError, MessageRunner, OnFailure, Outage, Progress, RunOptions, SetAside,
+};
 pub use start::Start;
 pub use stats::Stats;
 pub use store::MessageStore;

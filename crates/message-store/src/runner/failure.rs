@@ -20,8 +20,21 @@ pub enum Failure {
     /// counting the tries.
     Outage(HandlerError),
     /// The handler can't handle this message. After [`RunOptions::max_tries`](crate::RunOptions) tries
-    /// the runner writes it to the poison stream and goes on.
+    /// [`RunOptions::on_failure`](crate::RunOptions) says the way on.
     Message(HandlerError),
+}
+
+/// The way on after a message that a handler can't handle, in the words of `dcb-core`'s sliced projections.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum OnFailure {
+    /// The run ends before the message, with [`Error::Handler`]. The next run tries it again.
+    Stop,
+    /// A copy of the message goes to the poison stream, and the message is skipped.
+    Skip,
+    /// The message and all later ones of its stream are recorded, to be
+    /// [replayed](crate::MessageRunner::replay) in order. Other streams go on.
+    Park,
 }
 
 impl<E: Into<HandlerError>> From<E> for Failure {

@@ -46,6 +46,7 @@ impl<S: MessageStore> Consumer<S> {
     {
         // Left from a run that was dropped. Its messages are handled again.
         (self.unsaved, self.read_to) = (None, None);
+        self.read_parked(stop).await?;
         let mut reader = self.reader(stop).await?;
         loop {
             let page = self.read(&mut reader, stop).await?;

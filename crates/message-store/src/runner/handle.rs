@@ -12,16 +12,23 @@ use tracing::Instrument as _;
 
 use super::failure::with_causes;
 use super::patience::Pauses;
-use super::poison::{self, Poison};
+use super::poison::Poison;
+use super::reference::Reference;
 use super::stop::Stop;
-use super::{Consumer, End, Failure, HandlerError};
+use super::{Consumer, End, Failure, HandlerError, OnFailure};
 use crate::trace::span_of;
 use crate::{Error, ExpectedVersion, Message, MessageStore, RecordedMessage};
 
+/// A handler has failed at each try of a message.
+pub(super) struct Failed {
+    pub(super) tries: u32,
+    pub(super) error: HandlerError,
+}
+
 impl<S: MessageStore> Consumer<S> {
-    /// Returns once the message is handled or in the poison stream.
+    /// Returns once the message is handled or set aside.
     pub(super) async fn handle<F>(
-        &self,
+        &mut self,
         handler: &mut (impl FnMut(RecordedMessage) -> F + Send),
         message: &RecordedMessage,
         stop: &mut Stop<'_>,
@@ -29,10 +36,45 @@ impl<S: MessageStore> Consumer<S> {
     where
         F: Future<Output = Result<(), Failure>> + Send,
     {
-        // The consumer's own poison would otherwise come back, if it reads all categories.
-        if message.stream_name() == self.poison_stream.as_str() {
+        // The consumer's own records would otherwise come back, if it reads all categories.
+        let records = [&self.poison_stream, &self.parked.stream];
+        if records
+            .iter()
+            .any(|own| own.as_str() == message.stream_name())
+        {
             return Ok(());
         }
+        if self.park(message, None, stop).await? {
+            return Ok(());
+        }
+        let Err(failed) = self.try_to_handle(handler, message, stop).await? else {
+            return Ok(());
+        };
+        match self.options.on_failure {
+            OnFailure::Stop => Err(End::Failed(self.handler_error(message, failed))),
+            _ if Reference::in_record(message).is_some() => {
+                self.tell_passed_over(message, &failed.error);
+                Ok(())
+            }
+            OnFailure::Skip => self.skip(message, &failed, stop).await,
+            OnFailure::Park => {
+                self.park(message, Some(&failed), stop).await?;
+                self.tell_set_aside(message, &failed, "a message is parked");
+                Ok(())
+            }
+        }
+    }
+
+    /// Tries the message as often as the options say, and as long as an outage lasts.
+    pub(super) async fn try_to_handle<F>(
+        &self,
+        handler: &mut (impl FnMut(RecordedMessage) -> F + Send),
+        message: &RecordedMessage,
+        stop: &mut Stop<'_>,
+    ) -> Result<Result<(), Failed>, End>
+    where
+        F: Future<Output = Result<(), Failure>> + Send,
+    {
         let mut pauses = Pauses::new(&self.options);
         let mut tries = 0;
         loop {
@@ -44,7 +86,7 @@ impl<S: MessageStore> Consumer<S> {
                     self.recovered();
                     self.progress.count_handled();
                     self.tell_success(message, tries);
-                    return Ok(());
+                    return Ok(Ok(()));
                 }
                 Err(Failure::Outage(error)) => self.begin_outage(Arc::from(error)),
                 Err(Failure::Message(error)) => {
@@ -52,11 +94,7 @@ impl<S: MessageStore> Consumer<S> {
                     self.recovered();
                     tries += 1;
                     if tries >= self.options.max_tries {
-                        if poison::is_copy(message) {
-                            self.tell_passed_over(message, &error);
-                            return Ok(());
-                        }
-                        return self.set_aside(message, tries, &error, stop).await;
+                        return Ok(Err(Failed { tries, error }));
                     }
                     self.tell_failure(message, tries, &error);
                 }
@@ -65,20 +103,26 @@ impl<S: MessageStore> Consumer<S> {
         }
     }
 
+    pub(super) fn handler_error(&self, message: &RecordedMessage, failed: Failed) -> Error {
+        Error::Handler {
+            consumer: self.name.clone(),
+            stream: message.stream_name().to_owned(),
+            global_position: message.global_position(),
+            source: failed.error.into(),
+        }
+    }
+
     /// Writes a copy of the message to the poison stream.
-    async fn set_aside(
+    async fn skip(
         &self,
         message: &RecordedMessage,
-        tries: u32,
-        error: &HandlerError,
+        failed: &Failed,
         stop: &mut Stop<'_>,
     ) -> Result<(), End> {
         let poison = Poison {
             message,
-            consumer: &self.name,
             stream: &self.poison_stream,
-            tries,
-            error,
+            reference: Reference::new(message, &self.name, Some(failed)),
         };
         let written = match poison.whole() {
             Ok(copy) => self.write_poison(copy, stop).await,
@@ -92,10 +136,14 @@ impl<S: MessageStore> Consumer<S> {
             written => written?,
         }
         self.progress.count_poisoned();
-        let (id, error) = (message.id(), with_causes(&**error));
-        let (consumer, stream) = (self.checkpoint_name(), message.stream_name());
-        tracing::warn!(consumer, stream, %id, tries, error, "a message is in the poison stream");
+        self.tell_set_aside(message, failed, "a message is in the poison stream");
         Ok(())
+    }
+
+    fn tell_set_aside(&self, message: &RecordedMessage, failed: &Failed, what: &str) {
+        let (id, tries, error) = (message.id(), failed.tries, with_causes(&*failed.error));
+        let (consumer, stream) = (self.checkpoint_name(), message.stream_name());
+        tracing::warn!(consumer, stream, %id, tries, error, "{what}");
     }
 
     /// Copies of copies would never end: two consumers of all categories would copy each other's.

@@ -1,28 +1,31 @@
 //! A consumer that goes on: through outages, and past messages that can't be handled.
 //!
-//! The checkpoint never passes a message that is neither handled nor in the poison stream. So a crash
-//! can repeat messages, but not lose one. `tests/it/runner` fails without this.
+//! The checkpoint never passes a message that is neither handled nor set aside. So a crash can repeat messages, but not lose one. `tests/it/runner` fails without this.
 
 mod checkpoint;
 mod failure;
 mod follow;
 mod handle;
 mod options;
+mod parked;
 mod patience;
 mod poison;
 mod progress;
 mod reader;
+mod reference;
 mod stop;
 
 use std::convert::Infallible;
 use std::future::{Future, pending};
 use std::pin::pin;
 
-pub use failure::{Failure, HandlerError};
+pub use failure::{Failure, HandlerError, OnFailure};
 pub use options::RunOptions;
 pub use progress::{Outage, Progress};
+pub use reference::SetAside;
 
 use checkpoint::Unsaved;
+use parked::Parked;
 use stop::Stop;
 
 use crate::{Bookmark, Category, ConsumerGroup, Error, MessageStore, RecordedMessage, StreamName};
@@ -35,11 +38,14 @@ use crate::{Bookmark, Category, ConsumerGroup, Error, MessageStore, RecordedMess
 ///   must give the same result twice: write with ids that are derived from the message's id.
 /// - **Outage.** If the store, or what the handler needs ([`Failure::Outage`]), is not available, the
 ///   runner waits and tries again. [`Progress::outage`] tells it.
-/// - **Poison.** A message whose handler fails or panics is tried again, with growing pauses. After
-///   [`RunOptions::max_tries`] the runner writes a copy to the stream `poison-<consumer>` and goes on.
-///   The copy has the message's type and data; its metadata names the message, the error and the
-///   tries. Each message has one copy there, even after a crash. A message that kills the process is
-///   not noticed. A copy that its handler can't handle either is passed over: no consumer copies a copy.
+/// - **Failure.** A message whose handler fails or panics is tried again, with growing pauses. After
+///   [`RunOptions::max_tries`], [`RunOptions::on_failure`] says the way on. By default the runner skips the
+///   message: it writes a copy to the stream `poison-<consumer>` and goes on. The copy has the message's type
+///   and data; its metadata names the message, the error and the tries. Each message has one copy there, even
+///   after a crash. A message that kills the process is not noticed. A copy that its handler can't handle
+///   either is passed over: no consumer copies a copy. [`OnFailure::Park`] keeps the order of the stream: its
+///   later messages wait behind the one that failed, until [`MessageRunner::replay`].
+///   [`MessageRunner::set_aside`] lists both.
 /// - **Groups.** [`MessageRunner::group`] makes it one member of a consumer group. Each member has its
 ///   checkpoint, `<category>-<consumer>-<member>-of-<size>`.
 /// - **Replaced past.** Each read checks that the store still has the last message that was read. After
@@ -48,7 +54,7 @@ use crate::{Bookmark, Category, ConsumerGroup, Error, MessageStore, RecordedMess
 ///   the handler did and [`MessageStore::delete_checkpoint`], or delete the checkpoint and save the last
 ///   global position that you trust. The README tells more.
 /// - **Log.** `tracing` gets a warning when an outage begins, when a message fails for the first time,
-///   when one goes to the poison stream, and when checkpoints begin to take ten times their interval. It
+///   when one is skipped or parked, and when checkpoints begin to take ten times their interval. It
 ///   gets an event at level info when the outage is over, when the message is handled, and when
 ///   checkpoints are in time again. Retries add none.
 ///
@@ -106,6 +112,7 @@ struct Consumer<S> {
     /// The size of the group before it was resized.
     old_size: Option<u32>,
     poison_stream: StreamName,
+    parked: Parked,
     options: RunOptions,
     progress: Progress,
     unsaved: Option<Unsaved>,
@@ -145,14 +152,17 @@ where
         handler: H,
     ) -> Result<Self, Error> {
         let consumer = consumer.into();
-        let poison_stream = StreamName::new(format!("poison-{consumer}"));
-        let poison_stream = poison_stream.map_err(|error| match error {
-            Error::Invalid { problem, .. } => Error::Invalid {
-                field: "consumer".to_owned(),
-                problem,
-            },
-            other => other,
-        })?;
+        let own_stream = |category: &str| {
+            let name = StreamName::new(format!("{category}-{consumer}"));
+            name.map_err(|error| match error {
+                Error::Invalid { problem, .. } => Error::Invalid {
+                    field: "consumer".to_owned(),
+                    problem,
+                },
+                other => other,
+            })
+        };
+        let (poison_stream, parked_stream) = (own_stream("poison")?, own_stream("parked")?);
         let consumer = Consumer {
             store,
             name: consumer,
@@ -160,6 +170,7 @@ where
             group: None,
             old_size: None,
             poison_stream,
+            parked: Parked::new(parked_stream),
             options: RunOptions::new(),
             progress: Progress::default(),
             unsaved: None,
@@ -209,6 +220,12 @@ where
         &self.consumer.poison_stream
     }
 
+    /// The stream of the records of this consumer's parked messages, `parked-<consumer>`. The members of a
+    /// group share it. Keep its records: without them the messages are forgotten.
+    pub fn parked_stream(&self) -> &StreamName {
+        &self.consumer.parked.stream
+    }
+
     /// The name under which the checkpoint is saved: `<category>-<consumer>`, and for a member of a group
     /// `<category>-<consumer>-<member>-of-<size>`. It begins with the hyphen for all categories.
     pub fn checkpoint_name(&self) -> String {
@@ -223,7 +240,7 @@ where
     /// An error of [`MessageStore::checkpoint`], [`MessageStore::save_checkpoint`],
     /// [`MessageStore::head`], [`MessageStore::get_category_messages`] or
     /// [`MessageStore::write_message`] that is not transient, such as [`Fault::Closed`](crate::Fault),
-    /// [`Error::PastReplaced`] or [`Error::AfterBeyondHead`].
+    /// [`Error::PastReplaced`] or [`Error::AfterBeyondHead`]. With [`OnFailure::Stop`], also [`Error::Handler`].
     pub async fn run(&mut self) -> Result<Infallible, Error> {
         loop {
             // Without a signal this never returns `Ok`. The loop only satisfies the return type.
@@ -259,5 +276,34 @@ where
         let mut stop = Stop::new(never);
         let ended = self.consumer.catch_up(&mut self.handler, &mut stop).await;
         self.consumer.finish(ended).await
+    }
+
+    /// The messages that this consumer has skipped or parked, by global position. Reads the whole poison
+    /// stream.
+    ///
+    /// # Errors
+    /// [`Error::Fault`] from the database.
+    pub async fn set_aside(&mut self) -> Result<Vec<SetAside>, Error> {
+        self.consumer.set_aside().await
+    }
+
+    /// Handles the parked messages of a stream in order, and returns their number. Then the stream goes on.
+    /// Call it on a second runner of the same name while the consumer runs, or when it does not run; in one
+    /// program at a time. A parked message that was deleted since, as by retention, is passed over, with a
+    /// warning in the log. A crash can repeat a message.
+    ///
+    /// # Errors
+    /// [`Error::Handler`] if the handler fails again: this message and those behind it stay parked. Those of
+    /// [`MessageRunner::run`].
+    pub async fn replay(&mut self, stream: &StreamName) -> Result<u64, Error> {
+        let never = pin!(pending());
+        let mut stop = Stop::new(never);
+        let mut replayed = 0;
+        let (handler, consumer) = (&mut self.handler, &mut self.consumer);
+        let ended = consumer.replay(handler, stream, &mut replayed, &mut stop);
+        match ended.await {
+            Err(End::Failed(error)) => Err(error),
+            Ok(()) | Err(End::Stopped) => Ok(replayed),
+        }
     }
 }

@@ -1,5 +1,7 @@
 use std::time::Duration;
 
+use super::OnFailure;
+
 /// Settings of a [`MessageRunner`](crate::MessageRunner).
 #[derive(Clone, Debug)]
 #[non_exhaustive]
@@ -14,9 +16,11 @@ pub struct RunOptions {
     /// Save the checkpoint at the latest after this time. Default: 1 s. A handler that takes longer
     /// delays it.
     pub checkpoint_interval: Duration,
-    /// The number of times that a message is handled before it goes to the poison stream; at least
-    /// 1. Default: 10, which takes 6.5 s with the default pauses. Tries during an outage don't count.
+    /// The number of times that a handler tries a message before it has failed; at least 1. Default: 10,
+    /// which takes 6.5 s with the default pauses. Tries during an outage don't count.
     pub max_tries: u32,
+    /// The way on if a handler fails. Default: [`OnFailure::Skip`].
+    pub on_failure: OnFailure,
     /// The pause before the first retry. Each further pause is twice as long. Default: 20 ms.
     pub first_pause: Duration,
     /// The longest pause before a retry. Default: 2 s.
@@ -31,6 +35,7 @@ impl Default for RunOptions {
             checkpoint_messages: 100,
             checkpoint_interval: Duration::from_secs(1),
             max_tries: 10,
+            on_failure: OnFailure::Skip,
             first_pause: Duration::from_millis(20),
             longest_pause: Duration::from_secs(2),
         }
@@ -69,6 +74,13 @@ impl RunOptions {
     #[must_use]
     pub fn max_tries(mut self, max_tries: u32) -> Self {
         self.max_tries = max_tries;
+        self
+    }
+
+    /// Sets the way on if a handler fails.
+    #[must_use]
+    pub fn on_failure(mut self, on_failure: OnFailure) -> Self {
+        self.on_failure = on_failure;
         self
     }
 

@@ -21,11 +21,12 @@ struct Shared {
     head: AtomicU64,
     handled: AtomicU64,
     poisoned: AtomicU64,
+    parked: AtomicU64,
     outage: group_commit::Outage<Outage>,
 }
 
 impl Progress {
-    /// All messages of the consumer up to this global position are handled or in the poison stream.
+    /// All messages of the consumer up to this global position are handled or set aside.
     /// It includes the positions of other categories and members, so it can be after the last handled
     /// message. `None` before the first.
     pub fn position(&self) -> Option<GlobalPosition> {
@@ -44,8 +45,7 @@ impl Progress {
         head.saturating_sub(self.0.position.load(Ordering::Relaxed))
     }
 
-    /// The number of messages handled since the runner was created, without those in the poison
-    /// stream.
+    /// The number of messages handled since the runner was created, without those that were set aside.
     pub fn handled(&self) -> u64 {
         self.0.handled.load(Ordering::Relaxed)
     }
@@ -53,6 +53,11 @@ impl Progress {
     /// The number of messages written to the poison stream since the runner was created.
     pub fn poisoned(&self) -> u64 {
         self.0.poisoned.load(Ordering::Relaxed)
+    }
+
+    /// The number of messages parked since the runner was created.
+    pub fn parked(&self) -> u64 {
+        self.0.parked.load(Ordering::Relaxed)
     }
 
     /// The error that the runner waits out; `None` during normal operation.
@@ -78,6 +83,10 @@ impl Progress {
         self.0.poisoned.fetch_add(1, Ordering::Relaxed);
     }
 
+    pub(super) fn count_parked(&self) {
+        self.0.parked.fetch_add(1, Ordering::Relaxed);
+    }
+
     /// Returns whether this begins the outage.
     pub(super) fn begin_outage(&self, error: Outage) -> bool {
         self.0.outage.failed(error)
@@ -101,6 +110,7 @@ impl fmt::Debug for Progress {
             .field("head", &self.head())
             .field("handled", &self.handled())
             .field("poisoned", &self.poisoned())
+            .field("parked", &self.parked())
             .field("outage", &self.outage())
             .finish()
     }

@@ -46,7 +46,7 @@ pub(super) async fn messages_are_handled_in_order_and_once(store: impl MessageSt
 }
 
 /// A handler that notes every message and fails at one of them.
-fn fails_at(
+pub(super) fn fails_at(
     failing: u64,
     seen: Seen,
 ) -> impl FnMut(RecordedMessage) -> std::future::Ready<Result<(), Failure>> {

@@ -51,6 +51,12 @@ fn outcomes() -> Vec<Error> {
             line: 7,
             source: source("missing field"),
         },
+        Error::Handler {
+            consumer: "invoices".to_owned(),
+            stream: "order-7".to_owned(),
+            global_position: GlobalPosition::new(12),
+            source: source("no such customer"),
+        },
         Error::NamespaceExists {
             name: "tenant".to_owned(),
         },
