@@ -22,6 +22,8 @@ pub struct Metrics {
 struct Handles {
     store: StoreMeter,
     decisions: Decisions,
+    /// The values of the labels `backend` and `log`. `None` if nothing is recorded.
+    labels: Option<(&'static str, String)>,
 }
 
 const NAMES: StoreNames = StoreNames {
@@ -61,8 +63,23 @@ impl Metrics {
             handles: Shared::new(Handles {
                 store: StoreMeter::new(&scope, NAMES),
                 decisions: Decisions::new(&scope),
+                labels: cfg!(feature = "metrics").then(|| (backend, log.to_owned())),
             }),
         }
+    }
+
+    /// The scope of a version of a sliced projection that follows the store. `None` if nothing is
+    /// recorded.
+    pub(crate) fn projection(&self, name: &str, version: u32) -> Option<Scope> {
+        let (backend, log) = self.handles.labels.as_ref()?;
+        let version = version.to_string();
+        let labels = [
+            ("backend", *backend),
+            ("log", log),
+            ("projection", name),
+            ("version", &version),
+        ];
+        Some(Scope::new(true, "dcb", &labels))
     }
 
     /// The metrics that every store has.

@@ -14,6 +14,7 @@
 
 pub(crate) mod checkpoint;
 mod key;
+mod meter;
 pub(crate) mod model;
 mod options;
 mod pulse;

@@ -17,6 +17,9 @@ pub(crate) const BEAT: Duration = Duration::from_millis(300);
 
 /// The database's part of a [`SlicedModel`](super::SlicedModel).
 pub trait Model: Clone + Send + Sync + 'static {
+    /// The name of the projection, and the version.
+    fn name_and_version(&self) -> (&str, u32);
+
     /// Makes the projection's version known, with this number of slices, unless it is.
     fn open(&mut self, slices: u32) -> impl Future<Output = Result<(), Error>> + Send;
 

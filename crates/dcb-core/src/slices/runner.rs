@@ -8,6 +8,7 @@ use tokio::task::JoinSet;
 use tokio::time::{Duration, Instant, sleep_until};
 use uuid::Uuid;
 
+use super::meter::{MemberShare, Meter};
 use super::model::{Held, HeldSlice};
 use super::pulse::Pulse;
 use super::share::{Share, cut, divide};
@@ -35,6 +36,7 @@ pub struct SlicedRunner<S, M> {
     model: M,
     options: SliceOptions,
     progress: Progress,
+    meter: Meter,
 }
 
 /// Why the work with a set of slices ended.
@@ -53,8 +55,11 @@ where
     /// Creates a member that applies the events of `query` in `store` to `model`, sliced by `key`. All
     /// members of a version must have the same query and the same key.
     pub fn new(store: S, query: Query, key: SliceKey, model: M) -> Self {
+        let metrics = store.metrics();
+        let (name, version) = model.name_and_version();
         Self {
-            progress: Progress::at(None, &store.metrics()),
+            progress: Progress::at(None, &metrics),
+            meter: Meter::new(&metrics, name, version),
             store,
             query,
             key,
@@ -118,7 +123,9 @@ where
         let workers = (0..self.options.workers.max(1)).map(|_| self.model.clone());
         let mut workers: Vec<M> = workers.collect();
         let mut held = pulse.held()?;
+        let share = self.meter.member();
         loop {
+            share.slices.set(|| held.slices.len() as u64);
             if goal.is_some() && held.floor >= goal {
                 return Ok(());
             }
@@ -127,9 +134,11 @@ where
                 self.settle(given).await?;
                 held = pulse.refresh().await?;
             } else if held.slices.is_empty() {
+                share.lag.set(|| 0);
                 held = pulse.next().await?;
             } else {
-                match self.follow(&held, &mut workers, &mut pulse, goal).await {
+                let followed = self.follow(&held, &mut workers, &mut pulse, goal, &share);
+                match followed.await {
                     // Another member has a slice, or the answer to a commit was lost.
                     Ok(Ended::Changed) | Err(Error::CheckpointMoved { .. }) => {}
                     // Others may still be at work.
@@ -160,6 +169,7 @@ where
         workers: &mut Vec<M>,
         pulse: &mut Pulse,
         goal: Option<Position>,
+        share: &MemberShare,
     ) -> Result<Ended, Error> {
         /// Without events for this long, all checkpoints move to the end of what was read.
         const IDLE: Duration = Duration::from_secs(1);
@@ -172,7 +182,10 @@ where
         let mut reading = Reading::start(self, start);
         let mut read_to = start;
         let mut idle_from = Instant::now();
+        // Slices that were taken over may be behind those that the member had.
+        self.progress.set_position(Bookmark::position_of(start));
         loop {
+            share.lag.set(|| self.progress.lag());
             let is_behind = |read_to: Option<Bookmark>| {
                 slices.iter().any(|slice| {
                     Bookmark::position_of(slice.stored) < Bookmark::position_of(read_to)
@@ -243,7 +256,8 @@ where
             let mut worker = workers
                 .pop()
                 .expect("there are no more shares than workers");
-            let patience = Patience::new(self.options, self.progress.clone());
+            let (progress, meter) = (self.progress.clone(), self.meter.clone());
+            let patience = Patience::new(self.options, progress, meter);
             running.spawn(async move {
                 let done = patience.apply(&mut worker, share).await;
                 (worker, done)

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use group_commit::Backoff;
 use tracing::Instrument as _;
 
+use super::meter::Meter;
 use super::model::Model;
 use super::runner::Moved;
 use super::share::Share;
@@ -16,11 +17,16 @@ use crate::{Error, Progress};
 pub(super) struct Patience {
     options: SliceOptions,
     progress: Progress,
+    meter: Meter,
 }
 
 impl Patience {
-    pub(super) fn new(options: SliceOptions, progress: Progress) -> Self {
-        Self { options, progress }
+    pub(super) fn new(options: SliceOptions, progress: Progress, meter: Meter) -> Self {
+        Self {
+            options,
+            progress,
+            meter,
+        }
     }
 
     /// Applies a share: first in one transaction. If the handler fails, each slice alone, and the
@@ -54,7 +60,12 @@ impl Patience {
                     self.progress.set_apply_outage(Some(error));
                     backoff.pause().await;
                 }
-                done => return done,
+                done => {
+                    if done.is_ok() {
+                        self.meter.applied(share.events.len());
+                    }
+                    return done;
+                }
             }
         }
     }
@@ -106,6 +117,7 @@ impl Patience {
                 Err(Error::Handler { source, .. }) => {
                     tries += 1;
                     if tries >= self.options.tries {
+                        self.meter.failed(self.options.on_failure);
                         let position = one.events[0].position();
                         tracing::warn!(%position, cause = %source, "a projection can't handle an event");
                         return Ok(Err(source.to_string()));

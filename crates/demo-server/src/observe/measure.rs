@@ -10,6 +10,7 @@ use tsdb::{Metadata, MetricKind};
 use super::histogram::Counted;
 use super::measured::Measured;
 use super::observed::Observed;
+use super::projections::{self, Measure};
 use super::{process, state};
 
 const COUNTERS: [(&str, &str); 11] = [
@@ -118,18 +119,20 @@ pub(super) fn exposition(observed: &Observed) -> Response {
     text(descriptions(observed), measured)
 }
 
-/// Like [`exposition`], with what only a look at the process and its files tells.
-pub(super) fn with_process(observed: &Observed) -> Response {
+/// Like [`exposition`], with these versions, and with what only a look at the process and its files tells.
+pub(super) fn with_process(observed: &Observed, versions: &[Measure]) -> Response {
     let more = described([
         (MetricKind::Counter, &process::COUNTERS),
         (MetricKind::Gauge, &process::GAUGES),
         (MetricKind::Counter, &state::COUNTERS),
         (MetricKind::Gauge, &state::GAUGES),
+        (MetricKind::Gauge, &projections::GAUGES),
     ]);
     let mut measured = Measured::default();
     measured.add_all(observed);
     process::add(&mut measured);
     state::add(&mut measured, observed);
+    projections::add(&mut measured, versions);
     text(descriptions(observed).chain(more), measured)
 }
 

@@ -18,6 +18,7 @@ mod measure;
 mod measured;
 mod observed;
 mod process;
+mod projections;
 mod rates;
 pub(crate) mod recorded;
 mod requests;
@@ -79,7 +80,9 @@ pub(crate) async fn record(
 }
 
 async fn metrics(State(observed): State<Arc<Observed>>) -> Result<Response, ApiError> {
+    let versions = observed.projections.look(&observed.stores).await;
     // Reading about files and the process may wait for the disk.
-    let text = tokio::task::spawn_blocking(move || measure::with_process(&observed)).await;
+    let text = tokio::task::spawn_blocking(move || measure::with_process(&observed, &versions));
+    let text = text.await;
     text.map_err(|failed| ApiError::internal(&failed))
 }

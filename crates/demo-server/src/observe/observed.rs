@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use store_http::Service;
 use store_http::series::Engine;
 
+use super::projections::Looks;
 use super::requests::Requests;
 use crate::health::Health;
 use crate::openapi;
@@ -21,6 +22,7 @@ pub(crate) struct Observed {
     pub(super) folder: Option<PathBuf>,
     started: Instant,
     pub(super) requests: Requests,
+    pub(super) projections: Looks,
     pub(super) bodies_refused: AtomicU64,
 }
 
@@ -40,6 +42,7 @@ impl Observed {
             folder,
             started: Instant::now(),
             requests: Requests::new(openapi::templates()),
+            projections: Looks::default(),
             bodies_refused: AtomicU64::new(0),
         }
     }

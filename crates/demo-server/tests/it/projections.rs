@@ -1,4 +1,4 @@
-//! The page's list of sliced projections.
+//! The sliced projections in the page's list and at `/metrics`.
 
 use dcb_core::postgres::{Config, Handler, PgConnection, PostgresStore, SlicedReadModel};
 use dcb_core::{
@@ -6,14 +6,15 @@ use dcb_core::{
     SlicedRunner,
 };
 use demo_server::Settings;
-use local_postgres::Durability;
+use local_postgres::{Database, Durability};
 use serde_json::json;
 
+use crate::observe::value;
 use crate::support::Client;
 
-/// Refuses the third event.
+/// Refuses the event at a position.
 #[derive(Clone)]
-struct Refuses;
+struct Refuses(u64);
 
 impl Handler for Refuses {
     async fn handle(
@@ -21,7 +22,7 @@ impl Handler for Refuses {
         _transaction: &mut PgConnection,
         events: &[SequencedEvent],
     ) -> Result<(), HandlerError> {
-        match events.iter().any(|event| event.position().get() == 3) {
+        match events.iter().any(|event| event.position().get() == self.0) {
             true => Err("refused".into()),
             false => Ok(()),
         }
@@ -32,30 +33,54 @@ impl Handler for Refuses {
     }
 }
 
-/// Another program runs the projection.
-#[tokio::test(flavor = "multi_thread")]
-async fn projections_of_the_database_are_listed() {
+async fn database() -> Database {
     let server = local_postgres::shared_with(Durability::Relaxed).await;
     let server = server.expect("PostgreSQL starts");
     let database = server.create_database("projections").await;
-    let database = database.expect("the database is created");
-    let client = Client::with(Settings {
+    database.expect("the database is created")
+}
+
+async fn client_of(database: &Database) -> Client {
+    let settings = Settings {
         database_url: Some(database.url().to_owned()),
         ..Settings::in_memory()
-    });
-    let client = client.await;
-    let none = json!({ "head": 0, "projections": [] });
-    assert_eq!(client.get("/demo/projections").await.ok(), none);
+    };
+    Client::with(settings).await
+}
 
+/// A member of version 1 of a projection, as another program runs it, and its log.
+async fn member(
+    database: &Database,
+    refuses: Refuses,
+) -> (
+    PostgresStore,
+    SlicedRunner<PostgresStore, SlicedReadModel<Refuses>>,
+) {
     let config = Config::new(database.url());
     let store = PostgresStore::connect(config.clone()).await.unwrap();
+    let model = SlicedReadModel::new(&config, "seats", 1, refuses).unwrap();
+    let key = SliceKey::tag("course");
+    let member = SlicedRunner::new(store.clone(), Query::all(), key, model)
+        .options(SliceOptions::new().slices(2).tries(1));
+    (store, member)
+}
+
+/// Appends five events of one course.
+async fn append(store: &PostgresStore) {
     let course = Event::builder("CourseOffered").tag("course:c1");
     let course = course.build().unwrap();
     store.append(vec![course; 5]).await.unwrap();
-    let model = SlicedReadModel::new(&config, "seats", 1, Refuses).unwrap();
-    let key = SliceKey::tag("course");
-    let mut member = SlicedRunner::new(store.clone(), Query::all(), key, model)
-        .options(SliceOptions::new().slices(2).tries(1));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn projections_of_the_database_are_listed() {
+    let database = database().await;
+    let client = client_of(&database).await;
+    let none = json!({ "head": 0, "projections": [] });
+    assert_eq!(client.get("/demo/projections").await.ok(), none);
+
+    let (store, mut member) = member(&database, Refuses(3)).await;
+    append(&store).await;
     member.catch_up().await.unwrap();
     let stopped = SliceKey::slice_of("c1", 2);
     let mut listed = client.get("/demo/projections").await.ok();
@@ -72,6 +97,47 @@ async fn projections_of_the_database_are_listed() {
             }],
         })
     );
+    let text = client.get("/metrics").await.text();
+    for (metric, wanted) in [
+        ("position", 2.0),
+        ("lag_positions", 3.0),
+        ("current", 1.0),
+        ("parked_events", 0.0),
+        ("stopped_slices", 1.0),
+    ] {
+        assert_eq!(of_seats(&text, metric), Some(wanted), "{metric}: {text}");
+    }
+    store.close().await;
+    client.stop().await;
+}
+
+/// The value of a metric of the projection at `/metrics`.
+fn of_seats(text: &str, metric: &str) -> Option<f64> {
+    let labels = r#"{projection="seats",version="1"}"#;
+    value(text, &format!("registrar_projection_{metric}{labels}"))
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn two_looks_tell_the_rate_and_the_time_left() {
+    let database = database().await;
+    let client = client_of(&database).await;
+    let (store, mut member) = member(&database, Refuses(0)).await;
+    append(&store).await;
+    member.catch_up().await.unwrap();
+    let look = async || client.get("/metrics").await.text();
+    let first = look().await;
+    assert_eq!(of_seats(&first, "rate"), None, "{first}");
+    assert_eq!(of_seats(&first, "left_seconds"), Some(0.0), "{first}");
+    append(&store).await;
+    member.catch_up().await.unwrap();
+    append(&store).await;
+    let second = look().await;
+    let rate = of_seats(&second, "rate").unwrap_or_default();
+    let left = of_seats(&second, "left_seconds").unwrap_or_default();
+    assert_eq!(of_seats(&second, "lag_positions"), Some(5.0), "{second}");
+    assert!(rate > 0.0, "{second}");
+    // Five positions are left, and five have been passed.
+    assert!((left * rate - 5.0).abs() < 1e-3, "{second}");
     store.close().await;
     client.stop().await;
 }

@@ -160,6 +160,10 @@ macro_rules! in_transaction {
 use in_transaction;
 
 impl<H: Handler + Clone + Sync + 'static> Model for SlicedReadModel<H> {
+    fn name_and_version(&self) -> (&str, u32) {
+        (&self.version.name, self.version.number.unsigned_abs())
+    }
+
     async fn open(&mut self, slices: u32) -> Result<(), Error> {
         let (version, handler) = (&self.version, &mut self.handler);
         in_transaction!(self.session, |transaction| version.open(

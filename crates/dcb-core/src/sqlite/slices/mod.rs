@@ -138,6 +138,10 @@ impl Version {
 }
 
 impl<H: Handler + Clone + Sync> Model for SlicedReadModel<H> {
+    fn name_and_version(&self) -> (&str, u32) {
+        (&self.version.name, self.version.number)
+    }
+
     async fn open(&mut self, slices: u32) -> Result<(), Error> {
         self.transact(move |version, transaction, handler| {
             version.open(transaction, handler, slices)

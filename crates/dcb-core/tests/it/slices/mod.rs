@@ -8,6 +8,7 @@ mod keys;
 mod killed;
 mod leaving;
 mod members;
+mod metrics;
 mod postgres;
 mod resized;
 mod sqlite;
