@@ -59,7 +59,7 @@ impl<S: MessageStore> Consumer<S> {
             OnFailure::Skip => self.skip(message, &failed, stop).await,
             OnFailure::Park => {
                 self.park(message, Some(&failed), stop).await?;
-                self.tell_set_aside(message, &failed, "a message is parked");
+                self.tell_parked(message, &failed);
                 Ok(())
             }
         }
@@ -136,14 +136,16 @@ impl<S: MessageStore> Consumer<S> {
             written => written?,
         }
         self.progress.count_poisoned();
-        self.tell_set_aside(message, failed, "a message is in the poison stream");
+        let (id, tries, error) = (message.id(), failed.tries, with_causes(&*failed.error));
+        let (consumer, stream) = (self.checkpoint_name(), message.stream_name());
+        tracing::warn!(consumer, stream, %id, tries, error, "a message is in the poison stream");
         Ok(())
     }
 
-    fn tell_set_aside(&self, message: &RecordedMessage, failed: &Failed, what: &str) {
+    fn tell_parked(&self, message: &RecordedMessage, failed: &Failed) {
         let (id, tries, error) = (message.id(), failed.tries, with_causes(&*failed.error));
         let (consumer, stream) = (self.checkpoint_name(), message.stream_name());
-        tracing::warn!(consumer, stream, %id, tries, error, "{what}");
+        tracing::warn!(consumer, stream, %id, tries, error, "a message is parked");
     }
 
     /// Copies of copies would never end: two consumers of all categories would copy each other's.
