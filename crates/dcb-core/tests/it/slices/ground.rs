@@ -12,13 +12,22 @@ use dcb_core::{
 };
 use tokio::process::{Child, Command};
 
+use serde::{Deserialize, Serialize};
+
 use crate::support::backend::Address;
 use crate::support::events::whole_log;
 
 /// Longer than any step takes.
 pub(super) const LIMIT: Duration = Duration::from_secs(30);
 /// The environment variable of member processes.
-const ADDRESS: &str = "REGISTRAR_TEST_SLICES";
+const TASK: &str = "REGISTRAR_TEST_SLICES";
+
+/// The task of a member process.
+#[derive(Serialize, Deserialize)]
+struct Task {
+    address: Address,
+    batch_size: usize,
+}
 
 /// The positions of each key, in order.
 pub(super) type ByKey = BTreeMap<String, Vec<u64>>;
@@ -138,10 +147,19 @@ pub(super) trait Ground: Clone + Send + Sync + 'static {
 
     /// Starts a process that is a member of version 1.
     fn member(&self) -> Child {
-        let address = serde_json::to_string(&self.address()).expect("an address is plain data");
+        self.member_with(options().read.batch_size)
+    }
+
+    /// Starts a process that is a member of version 1, and reads this number of events at once.
+    fn member_with(&self, batch_size: usize) -> Child {
+        let address = self.address();
+        let task = serde_json::to_string(&Task {
+            address,
+            batch_size,
+        });
         Command::new(std::env::current_exe().expect("the path of this executable"))
             .args(["worker", "--exact", "--ignored", "--nocapture"])
-            .env(ADDRESS, address)
+            .env(TASK, task.expect("a task is plain data"))
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .kill_on_drop(true)
@@ -152,22 +170,26 @@ pub(super) trait Ground: Clone + Send + Sync + 'static {
 
 pub(super) type Runner<G> = SlicedRunner<<G as Ground>::Store, <G as Ground>::Model>;
 
-/// The body of a member process: works until it is killed. Does nothing without an address.
+/// The body of a member process: works until it is killed. Does nothing without a task.
 pub(crate) fn serve() {
-    let Ok(address) = std::env::var(ADDRESS) else {
+    let Ok(task) = std::env::var(TASK) else {
         return;
     };
-    let address = serde_json::from_str(&address).expect("an address");
+    let Task {
+        address,
+        batch_size,
+    } = serde_json::from_str(&task).expect("a task");
+    let options = options().read(SubscribeOptions::new().batch_size(batch_size));
     let runtime = tokio::runtime::Runtime::new().expect("the runtime starts");
     runtime.block_on(async {
         let ended = match address {
             Address::Postgres { url, schema } => {
                 let ground = super::postgres::Postgres::at(&url, &schema).await;
-                ground.runner(1).run().await
+                ground.runner(1).options(options).run().await
             }
             Address::Sqlite { path } => {
                 let ground = super::sqlite::Sqlite::at(&path).await;
-                ground.runner(1).run().await
+                ground.runner(1).options(options).run().await
             }
         };
         panic!("the member ended: {ended:?}");

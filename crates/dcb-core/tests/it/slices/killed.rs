@@ -1,9 +1,10 @@
 //! Processes of members are killed with SIGKILL, and their server.
 
+use std::collections::VecDeque;
 use std::time::Duration;
 
 use conformance_suite::{effort, effort_up_to};
-use dcb_core::EventStore as _;
+use dcb_core::{Bookmark, EventStore as _};
 use local_postgres::Durability;
 use tokio::time::{Instant, sleep};
 
@@ -15,6 +16,7 @@ use crate::support::wait::wait_until;
 on_each_database! {
     members_that_are_added_and_killed_under_load_handle_each_event_once
     slices_of_a_killed_process_are_taken_over
+    rebuild_across_kills_equals_one_without
 }
 
 /// The tables have the position of each event in order of arrival, so an event that is lost, handled twice,
@@ -66,6 +68,47 @@ async fn slices_of_a_killed_process_are_taken_over<G: Ground>() {
     println!("taken over and caught up after {:?}", begun.elapsed());
     left.abort();
     ground.store().close().await;
+}
+
+/// Two processes with two workers each. One after the other is killed, and another one is started.
+async fn rebuild_across_kills_equals_one_without<G: Ground>() {
+    let events = effort_up_to(10_000, 1_000_000) as u64;
+    let pause = Duration::from_millis(effort_up_to(400, 5_000) as u64);
+    let ground = G::new().await;
+    ground.append(events / 10, events).await;
+    let undisturbed = rebuilt(&ground, Duration::MAX).await;
+    let disturbed = rebuilt(&ground, pause).await;
+    println!("{events} events: {undisturbed:?}, with a kill every {pause:?}: {disturbed:?}");
+    ground.store().close().await;
+}
+
+/// The time of a rebuild in which a process is killed after each pause.
+async fn rebuilt(ground: &impl Ground, pause: Duration) -> Duration {
+    const BATCH_SIZE: usize = 1_000;
+    ground.discard(1).await;
+    let head = Bookmark::position_of(ground.store().head().await.unwrap());
+    let begun = Instant::now();
+    let mut members = VecDeque::from([(); 2].map(|()| ground.member_with(BATCH_SIZE)));
+    let mut last_kill = begun;
+    loop {
+        sleep(Duration::from_millis(50)).await;
+        let list = ground.list().await;
+        if list.first().is_some_and(|version| version.position >= head) {
+            break;
+        }
+        if last_kill.elapsed() >= pause {
+            let mut victim = members.pop_front().expect("there are two");
+            victim.kill().await.expect("the process can be killed");
+            members.push_back(ground.member_with(BATCH_SIZE));
+            last_kill = Instant::now();
+        }
+    }
+    let time = begun.elapsed();
+    for mut member in members {
+        member.kill().await.expect("the process can be killed");
+    }
+    assert_eq!(ground.of_table("seen_1").await, ground.expected().await);
+    time
 }
 
 #[tokio::test(flavor = "multi_thread")]
