@@ -1,5 +1,5 @@
-//! The layer that every call passes: it maps the old path to the new one, bounds the memory of
-//! requests, and counts the calls.
+//! The layer that every call passes: it maps the old path to the new one, checks the key before it
+//! takes the request, bounds the memory of requests, and counts the calls.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -17,6 +17,7 @@ use tonic::{Code, Status};
 use tower::{Layer, Service};
 
 use crate::error::exhausted;
+use crate::key::Key;
 use crate::meters::Meters;
 
 /// The path of the service before it had a version.
@@ -27,14 +28,23 @@ const FREE_BYTES: usize = 8 << 10;
 
 #[derive(Clone)]
 pub(crate) struct Gate {
+    key: Option<Key>,
     bytes: Arc<Semaphore>,
     meters: Arc<Meters>,
 }
 
 impl Gate {
-    pub(crate) fn new(request_bytes: usize, meters: Arc<Meters>) -> Self {
+    pub(crate) fn new(key: Option<Key>, request_bytes: usize, meters: Arc<Meters>) -> Self {
         let bytes = Arc::new(Semaphore::new(request_bytes.min(Semaphore::MAX_PERMITS)));
-        Self { bytes, meters }
+        Self { key, bytes, meters }
+    }
+
+    /// Whether a call may go on. The health service needs no key.
+    fn admit(&self, request: &Request<Body>) -> Result<(), Status> {
+        match &self.key {
+            Some(key) if request.uri().path().starts_with(NEW) => key.check(request.headers()),
+            _ => Ok(()),
+        }
     }
 }
 
@@ -76,13 +86,17 @@ where
             *request.uri_mut() = uri;
         }
         let path = request.uri().path().to_owned();
+        let meters = Arc::clone(&self.gate.meters);
+        if let Err(refusal) = self.gate.admit(&request) {
+            meters.answered(&path, refusal.code(), begun);
+            return Box::pin(async move { Ok(refusal.into_http()) });
+        }
         let held = Arc::new(Held {
             bytes: Arc::clone(&self.gate.bytes),
             permit: Mutex::new(None),
         });
         let counted = Arc::clone(&held);
         let request = request.map(|body| Body::new(Counted::new(body, counted)));
-        let meters = Arc::clone(&self.gate.meters);
         Box::pin(async move {
             let answered = inner.call(request).await;
             // The request is in memory until its handler has ended.

@@ -25,6 +25,14 @@ pub(crate) async fn watch<S: EventStore>(store: &S, reporter: &HealthReporter) {
     }
 }
 
+/// Reports `NOT_SERVING`, and ends the streams that watch the health.
+pub(crate) async fn end(mut reporter: HealthReporter) {
+    report(&reporter, false).await;
+    for service in SERVICES {
+        reporter.clear_service_status(service).await;
+    }
+}
+
 pub(crate) async fn report(reporter: &HealthReporter, is_healthy: bool) {
     let status = match is_healthy {
         true => ServingStatus::Serving,

@@ -1,7 +1,8 @@
+use http::HeaderMap;
+use http::header::AUTHORIZATION;
 use sha2::{Digest as _, Sha256};
 use subtle::ConstantTimeEq as _;
 use tonic::Status;
-use tonic::metadata::MetadataMap;
 
 use crate::error::refused;
 use crate::proto::error_response::ErrorType;
@@ -17,8 +18,8 @@ impl Key {
     }
 
     /// Checks the header `authorization: Bearer KEY`.
-    pub(crate) fn check(&self, metadata: &MetadataMap) -> Result<(), Status> {
-        let header = metadata.get("authorization");
+    pub(crate) fn check(&self, headers: &HeaderMap) -> Result<(), Status> {
+        let header = headers.get(AUTHORIZATION);
         let given = header.and_then(|header| header.as_bytes().strip_prefix(b"Bearer "));
         let Some(given) = given else {
             let missing = "the call has no key: send the header authorization: Bearer KEY";

@@ -75,8 +75,8 @@ impl<S: EventStore + Clone + 'static> Server<S> {
         self
     }
 
-    /// Serves until `stop` is ready. Then subscriptions end, health becomes `NOT_SERVING`, and the
-    /// calls in progress have 10 s to finish. Does not close the store.
+    /// Serves until `stop` is ready. Then health becomes `NOT_SERVING`, subscriptions and watches of the
+    /// health end, and the calls in progress have 10 s to finish. Does not close the store.
     ///
     /// # Errors
     /// [`ServeError::Listener`] if connections can't be accepted.
@@ -93,26 +93,29 @@ impl<S: EventStore + Clone + 'static> Server<S> {
             transport,
         } = self;
         let (end, ending) = watch::channel(false);
-        let service = Service::new(store.clone(), key, &limits, Arc::clone(&meters), ending);
+        let service = Service::new(store.clone(), &limits, Arc::clone(&meters), ending);
         let dcb = DcbServer::new(service).max_decoding_message_size(Limits::MAX_REQUEST_BYTES);
         let (reporter, health) = tonic_health::server::health_reporter();
         health::report(&reporter, true).await;
         let stopped = async {
             stop.await;
             end.send_replace(true);
-            health::report(&reporter, false).await;
+            health::end(reporter.clone()).await;
         };
         let mut ended = end.subscribe();
         let cut_off = async {
-            // An error means that `end` is gone, and with it the server.
-            let _ = ended.wait_for(|ended| *ended).await;
+            tokio::select! {
+                () = health::watch(&store, &reporter) => {}
+                // An error means that `end` is gone, and with it the server.
+                _ = ended.wait_for(|ended| *ended) => {}
+            }
             tokio::time::sleep(STOP_LIMIT).await;
         };
         let incoming = TcpIncoming::from(listener).with_nodelay(Some(true));
         let served = transport
             .timeout(limits.call_timeout)
             .max_concurrent_streams(concurrent_streams(&limits))
-            .layer(Gate::new(limits.request_bytes, meters))
+            .layer(Gate::new(key, limits.request_bytes, meters))
             .add_service(health)
             .add_service(dcb)
             .serve_with_incoming_shutdown(incoming, stopped);
@@ -122,7 +125,6 @@ impl<S: EventStore + Clone + 'static> Server<S> {
                 tracing::warn!("gRPC calls were cut off after {STOP_LIMIT:?}");
                 Ok(())
             }
-            () = health::watch(&store, &reporter) => Ok(()),
         }
     }
 }
@@ -131,6 +133,11 @@ impl<S: EventStore + Clone + 'static> Server<S> {
 fn concurrent_streams(limits: &Limits) -> u32 {
     /// Calls that no limit counts.
     const OTHERS: usize = 64;
-    let calls = limits.max_appends + limits.max_reads + limits.max_subscriptions + OTHERS;
+    let counted = [
+        limits.max_appends,
+        limits.max_reads,
+        limits.max_subscriptions,
+    ];
+    let calls = counted.into_iter().fold(OTHERS, usize::saturating_add);
     u32::try_from(calls).unwrap_or(u32::MAX)
 }

@@ -10,7 +10,6 @@ use tonic::{Request, Response, Status};
 
 use crate::credits::Credits;
 use crate::error::{exhausted, status};
-use crate::key::Key;
 use crate::limits::Limits;
 use crate::meters::Meters;
 use crate::proto::dcb_server::Dcb;
@@ -25,7 +24,6 @@ use crate::{append, read, subscribe, wire};
 /// The calls over a store.
 pub(crate) struct Service<S> {
     store: S,
-    key: Option<Key>,
     meters: Arc<Meters>,
     appends: Slots,
     reads: Slots,
@@ -38,14 +36,12 @@ pub(crate) struct Service<S> {
 impl<S: EventStore + Clone + 'static> Service<S> {
     pub(crate) fn new(
         store: S,
-        key: Option<Key>,
         limits: &Limits,
         meters: Arc<Meters>,
         ending: watch::Receiver<bool>,
     ) -> Self {
         Self {
             store,
-            key,
             meters,
             appends: Slots::new(limits.max_appends, "appends are in progress"),
             reads: Slots::new(limits.max_reads, "reads are open"),
@@ -53,14 +49,6 @@ impl<S: EventStore + Clone + 'static> Service<S> {
             credits: Credits::new(limits.unread_bytes),
             ending,
         }
-    }
-
-    /// Checks the key of a call, and returns its message.
-    fn admit<T>(&self, request: Request<T>) -> Result<T, Status> {
-        if let Some(key) = &self.key {
-            key.check(request.metadata())?;
-        }
-        Ok(request.into_inner())
     }
 
     /// A slot of a stream, which counts as open until it is dropped.
@@ -84,7 +72,7 @@ impl<S: EventStore + Clone + 'static> Dcb for Service<S> {
         &self,
         request: Request<ReadRequest>,
     ) -> Result<Response<Self::ReadStream>, Status> {
-        let request = self.admit(request)?;
+        let request = request.into_inner();
         let limit = request.limit;
         let read = Read::check(request)?;
         let open = self.open(&self.reads)?;
@@ -98,7 +86,7 @@ impl<S: EventStore + Clone + 'static> Dcb for Service<S> {
         &self,
         request: Request<SubscribeRequest>,
     ) -> Result<Response<Self::SubscribeStream>, Status> {
-        let subscribe = Subscribe::check(self.admit(request)?)?;
+        let subscribe = Subscribe::check(request.into_inner())?;
         if !subscribe.is_endless {
             return Ok(Response::new(Box::pin(
                 stream! { for none in [] { yield none; } },
@@ -115,14 +103,12 @@ impl<S: EventStore + Clone + 'static> Dcb for Service<S> {
         &self,
         request: Request<AppendRequest>,
     ) -> Result<Response<AppendResponse>, Status> {
-        let request = self.admit(request)?;
         let _slot = self.appends.take()?;
-        let position = append::append(&self.store, request).await?;
+        let position = append::append(&self.store, request.into_inner()).await?;
         Ok(Response::new(AppendResponse { position }))
     }
 
-    async fn head(&self, request: Request<HeadRequest>) -> Result<Response<HeadResponse>, Status> {
-        let HeadRequest {} = self.admit(request)?;
+    async fn head(&self, _: Request<HeadRequest>) -> Result<Response<HeadResponse>, Status> {
         let head = self.store.head().await.map_err(|error| status(&error))?;
         let position = wire::number(Bookmark::position_of(head));
         Ok(Response::new(HeadResponse { position }))
@@ -132,7 +118,7 @@ impl<S: EventStore + Clone + 'static> Dcb for Service<S> {
         &self,
         request: Request<TrackingRequest>,
     ) -> Result<Response<TrackingResponse>, Status> {
-        let TrackingRequest { source } = self.admit(request)?;
+        let TrackingRequest { source } = request.into_inner();
         // No append can have tracked a position for a name that the store refuses.
         let position = match Tracking::new(&*source, 0) {
             Ok(_) => {

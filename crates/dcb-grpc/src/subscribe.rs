@@ -18,7 +18,7 @@ const FIRST_EVENTS: usize = 16;
 pub(crate) struct Subscribe {
     query: Query,
     after: Option<Position>,
-    /// Whether no event can come after `after`.
+    /// Whether an event can come after `after`.
     pub(crate) is_endless: bool,
     max_events: usize,
 }

@@ -70,6 +70,7 @@ async fn malformed_messages_are_refused() {
     for message in malformed {
         let status = append_raw(&served, message).await.unwrap_err();
         assert_eq!(status.code(), Code::Internal, "{message:?}: {status:?}");
+        assert!(status.details().is_empty());
     }
     // Every cut of a message is a message, or is refused.
     let whole = append(event("Made", &["a"])).encode_to_vec();
@@ -114,6 +115,7 @@ async fn messages_of_more_than_4_mib_are_refused() {
         .await
         .unwrap_err();
     assert_eq!(status.code(), Code::OutOfRange, "{status:?}");
+    assert!(status.details().is_empty());
     // Within the message, but larger than the store allows.
     let status = client.append(append(quarter)).await.unwrap_err();
     assert_eq!(status.code(), Code::InvalidArgument, "{status:?}");

@@ -1,14 +1,21 @@
 //! Each limit holds, and a client beyond it learns which one.
 
+use std::time::Duration;
+
 use dcb_core::EventStore as _;
 use dcb_grpc::Limits;
+use dcb_grpc::proto::error_response::ErrorType;
 use dcb_grpc::proto::{HeadRequest, ReadRequest, SubscribeRequest};
 use tonic::{Code, Status};
 
-use crate::support::{Log, Served, append, event};
+use crate::support::{Log, Served, append, error_type, event};
+
+/// How often a test looks for what a client gave back a moment ago.
+const TRIES: usize = 1_000;
 
 fn is_exhausted(status: &Status, limit: &str) {
     assert_eq!(status.code(), Code::ResourceExhausted, "{status:?}");
+    assert_eq!(error_type(status), ErrorType::Internal);
     assert!(status.message().contains(limit), "{status:?}");
 }
 
@@ -35,8 +42,10 @@ async fn streams_beyond_the_limit_are_refused_until_one_ends() {
         "2 subscriptions",
     );
     drop(first);
+    let mut tries = 0;
     while client.subscribe(subscribe()).await.is_err() {
-        tokio::task::yield_now().await;
+        tries += 1;
+        assert!(tries < TRIES, "the place is still taken");
     }
 
     let _open = client.read(ReadRequest::default()).await.unwrap();
@@ -143,6 +152,7 @@ async fn pieces_are_smaller_when_the_memory_is_used_up() {
     // It loses nothing.
     while unread.message().await.unwrap().is_some() {}
     drop(unread);
+    let mut tries = 0;
     loop {
         let mut read = client
             .read(ReadRequest::default())
@@ -152,7 +162,52 @@ async fn pieces_are_smaller_when_the_memory_is_used_up() {
         if largest(&mut read).await > 4 {
             break;
         }
+        tries += 1;
+        assert!(tries < TRIES, "the memory is still taken");
     }
     drop((client, idle));
+    served.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_greatest_limits_bound_nothing() {
+    let limits = Limits {
+        max_appends: usize::MAX,
+        max_reads: usize::MAX,
+        max_subscriptions: usize::MAX,
+        request_bytes: usize::MAX,
+        unread_bytes: usize::MAX,
+        call_timeout: Duration::MAX,
+    };
+    let log = Log::memory().await;
+    let served = Served::with(log, |server| server.limits(limits)).await;
+    let mut client = served.client().await;
+    // All on one connection.
+    let mut followers = Vec::new();
+    for _ in 0..200 {
+        let subscribed = client.subscribe(SubscribeRequest::default()).await;
+        followers.push(subscribed.unwrap().into_inner());
+    }
+    client.append(append(event("Made", &[]))).await.unwrap();
+    for follower in &mut followers {
+        assert!(follower.message().await.unwrap().is_some());
+    }
+    drop((client, followers));
+    served.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn calls_have_a_time_limit() {
+    let limits = Limits {
+        call_timeout: Duration::ZERO,
+        ..Limits::default()
+    };
+    // PostgreSQL never answers at once.
+    let log = Log::postgres().await;
+    let served = Served::with(log, |server| server.limits(limits)).await;
+    let mut client = served.client().await;
+    let status = client.head(HeadRequest {}).await.unwrap_err();
+    assert_eq!(status.code(), Code::Cancelled, "{status:?}");
+    drop(client);
     served.stop().await;
 }

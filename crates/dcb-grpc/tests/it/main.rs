@@ -1,7 +1,10 @@
 //! The integration tests, in one executable so that they are linked once.
 
 mod bad_input;
+mod ending;
+mod frames;
 mod generated;
+mod health;
 mod idle;
 mod limits;
 mod metrics;

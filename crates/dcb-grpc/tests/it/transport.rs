@@ -1,4 +1,4 @@
-//! Keys, TLS, health, the old path, and the end of a server.
+//! Keys, TLS and the old path.
 
 use std::fs;
 
@@ -13,10 +13,9 @@ use http::uri::PathAndQuery;
 use local_postgres::Certificates;
 use tonic::transport::{Certificate, Channel, ClientTlsConfig};
 use tonic::{Code, Request, Status};
-use tonic_health::ServingStatus;
-use tonic_health::pb::HealthCheckRequest;
-use tonic_health::pb::health_client::HealthClient;
+use tonic_health::pb::health_check_response::ServingStatus;
 
+use crate::health::health;
 use crate::support::{Log, Served, append, error_type, event};
 
 /// The results of all calls with this value of the header `authorization`.
@@ -79,29 +78,8 @@ async fn each_call_needs_the_key() {
         answer.unwrap();
     }
     // Health needs none.
-    assert_eq!(health(&served, "").await, ServingStatus::Serving as i32);
+    assert_eq!(health(&served, "").await, ServingStatus::Serving);
     drop(client);
-    served.stop().await;
-}
-
-async fn health(served: &Served, service: &str) -> i32 {
-    let channel = served.endpoint().connect().await.unwrap();
-    let request = HealthCheckRequest {
-        service: service.to_owned(),
-    };
-    let answer = HealthClient::new(channel).check(request).await.unwrap();
-    answer.into_inner().status
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn health_knows_the_service() {
-    let served = Served::new(Log::memory().await).await;
-    for service in ["", "umadb.v1.DCB"] {
-        assert_eq!(
-            health(&served, service).await,
-            ServingStatus::Serving as i32
-        );
-    }
     served.stop().await;
 }
 
@@ -156,34 +134,4 @@ async fn old_path_leads_to_the_service() {
     assert_eq!(status.code(), Code::Unimplemented);
     drop(client);
     served.stop().await;
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn subscriptions_end_with_the_server_and_appends_finish() {
-    let served = Served::new(Log::sqlite().await).await;
-    let store = served.store.clone();
-    let mut client = served.client().await;
-    let subscribed = client.subscribe(SubscribeRequest::default()).await;
-    let mut events = subscribed.unwrap().into_inner();
-    client.append(append(event("Made", &[]))).await.unwrap();
-    assert_eq!(events.message().await.unwrap().unwrap().events.len(), 1);
-
-    let writers = (0..32).map(|_| {
-        let mut client = client.clone();
-        tokio::spawn(async move { client.append(append(event("Made", &[]))).await.is_ok() })
-    });
-    let writers: Vec<_> = writers.collect();
-    tokio::task::yield_now().await;
-    let stopping = served.begin_stop().await;
-    // The subscription ends without an error, after events or at once.
-    while events.message().await.unwrap().is_some() {}
-    let mut stored = 1;
-    for writer in writers {
-        stored += u64::from(writer.await.unwrap());
-    }
-    // Before the store closes.
-    let known = store.stats().events;
-    assert!(known >= stored, "{known} events, {stored} acknowledged");
-    drop((client, events));
-    stopping.await.unwrap().unwrap();
 }

@@ -1,6 +1,7 @@
 //! The meaning of each call, on every backend.
 
 mod append;
+mod differences;
 mod read;
 mod retries;
 mod subscribe;
@@ -36,11 +37,19 @@ on_every_backend! {
     append::tracking_comes_back_on_every_event,
     append::invalid_values_are_named,
     append::racing_writers_have_one_winner_per_boundary,
+    differences::events_without_an_id_get_one,
+    differences::an_id_occurs_once_in_an_append,
+    differences::names_have_bounds,
+    differences::numbers_have_bounds,
+    differences::tracking_needs_events_a_source_and_a_signed_position,
+    differences::other_interfaces_see_tracking_and_order_as_metadata,
+    differences::subscriptions_of_an_emptied_log_fail,
     read::matches_by_type_and_tags,
     read::pages_have_the_head_of_the_snapshot,
     read::limited_pages_have_the_position_of_their_last_event,
     read::starts_at_both_ends,
     read::pieces_before_the_last_have_no_head,
+    read::pieces_have_at_most_256_kib,
     read::snapshot_is_that_of_the_first_page,
     retries::of_the_same_events_return_their_position,
     retries::with_other_first_matches_fail,

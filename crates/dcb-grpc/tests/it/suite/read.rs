@@ -1,4 +1,5 @@
 use dcb_grpc::proto::{ReadRequest, ReadResponse};
+use prost::Message as _;
 
 use crate::support::{Served, append, event, query, tagged};
 
@@ -165,6 +166,26 @@ pub(crate) async fn pieces_before_the_last_have_no_head(served: &Served) {
         let expected = in_page.is_multiple_of(6).then_some(12);
         assert_eq!(piece.head, expected, "after {in_page} events");
     }
+}
+
+pub(crate) async fn pieces_have_at_most_256_kib(served: &Served) {
+    let mut client = served.client().await;
+    let mut made = event("Made", &[]);
+    made.data = vec![0; 4_000];
+    for _ in 0..10 {
+        let events = append(vec![made.clone(); 100]);
+        client.append(events).await.unwrap();
+    }
+    let pieces = read(served, ReadRequest::default()).await;
+    assert_eq!(positions(&pieces), (1..=1_000).collect::<Vec<_>>());
+    // The head of the last one comes on top.
+    assert!(
+        pieces
+            .iter()
+            .all(|piece| piece.encoded_len() < (256 << 10) + 16)
+    );
+    // Nor are they smaller than they have to be.
+    assert!(pieces.len() <= 17, "{} pieces", pieces.len());
 }
 
 pub(crate) async fn snapshot_is_that_of_the_first_page(served: &Served) {
