@@ -1,15 +1,14 @@
-//! The event store in a SQLite file, without async.
+//! The event store in SQLite, without async.
 
 use crate::content;
 use dcb_core::sqlite::{BlockingSqliteStore, Config};
 use dcb_core::{Append, DecisionModel, Error, Position, Projector, ReadOptions};
 use peer_protocol::{Condition, EventPeer, Failure, NewEvent, QueryItem, Read};
-use std::path::Path;
 
 pub(crate) struct Blocking(BlockingSqliteStore);
 
-pub(crate) fn open(file: &Path) -> Result<Blocking, Error> {
-    BlockingSqliteStore::open(Config::file(file)).map(Blocking)
+pub(crate) fn open(config: Config) -> Result<Blocking, Error> {
+    BlockingSqliteStore::open(config).map(Blocking)
 }
 
 impl EventPeer for Blocking {

@@ -7,6 +7,7 @@ mod events;
 mod grpc;
 mod messages;
 
+use dcb_core::sqlite::Config;
 use peer_protocol::{Events, Hello, Messages, Promise, serve};
 use std::io;
 use std::path::Path;
@@ -20,9 +21,9 @@ fn main() -> io::Result<()> {
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
     match arguments[..] {
         ["memory"] => {
-            let hello = events_hello("dcb-core in memory", "none");
+            let hello = events_hello("dcb-core, SQLite in memory", "none");
             serve(hello, async {
-                events::open("memory:").await.map(Events::new)
+                blocking::open(Config::memory()).map(Events::new)
             })
         }
         ["postgres", url] => {
@@ -32,7 +33,9 @@ fn main() -> io::Result<()> {
         ["sqlite", folder] => {
             let hello = events_hello("dcb-core in a SQLite file", FILE);
             let file = Path::new(folder).join("events.sqlite");
-            serve(hello, async { blocking::open(&file).map(Events::new) })
+            serve(hello, async {
+                blocking::open(Config::file(file)).map(Events::new)
+            })
         }
         ["messages", "postgres", url] => {
             let hello = Hello::messages("message-store on PostgreSQL", VERSION, SERVER);
