@@ -4,6 +4,7 @@
 //! and commits. The rows read and write at the same time, so they can be faster than the loop. SQLite has
 //! one writer at a time, so it is measured with one worker.
 
+mod members;
 mod sqlite;
 
 use crate::support::content::Content;
@@ -62,6 +63,7 @@ pub(crate) fn rows(target: &mut Target, servers: &Servers) {
         target.row(row, &op);
     }
     sqlite::row(target, content);
+    members::rows(target, servers);
 }
 
 fn row(content: Content, floor: &Floor) -> Row {
