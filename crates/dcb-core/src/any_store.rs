@@ -89,6 +89,14 @@ impl AnyStore {
 }
 
 impl EventStore for AnyStore {
+    fn for_follower(self) -> Self {
+        #[cfg(feature = "postgres")]
+        if let Self::Postgres(store) = self {
+            return Self::Postgres(store.for_follower());
+        }
+        self
+    }
+
     crate::forward_event_store! { self {
         Self::Memory(store) => store,
         #[cfg(feature = "sqlite")]

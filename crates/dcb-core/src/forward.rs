@@ -3,7 +3,7 @@
 ///
 /// Takes `self`, match arms that each yield an inner store, and the methods to forward. Without a
 /// list of methods it forwards all of them. `tracked` stands for `all_tracked` too. The methods that the trait implements by calling others
-/// need no forwarding.
+/// need no forwarding. `for_follower` returns the wrapping store, so it is not forwarded.
 ///
 /// ```
 /// use std::time::Duration;

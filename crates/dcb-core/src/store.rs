@@ -303,6 +303,31 @@ pub trait EventStore: Send + Sync {
         None
     }
 
+    /// The store for a follower, such as a [`Subscription`]. On PostgreSQL followers read in turns: an
+    /// append wakes all of them, and other reads shall not wait behind them. The default is the store
+    /// itself; one that wraps another store wraps what that one returns.
+    ///
+    /// ```
+    /// # use dcb_core::{EventStore, MemoryStore};
+    /// #[derive(Clone)]
+    /// struct Slow<S>(S);
+    ///
+    /// impl<S: EventStore> Slow<S> {
+    ///     // The body of `for_follower` in `impl EventStore for Slow<S>`.
+    ///     fn for_follower(self) -> Self {
+    ///         Self(self.0.for_follower())
+    ///     }
+    /// }
+    /// # Slow(MemoryStore::new()).for_follower();
+    /// ```
+    #[must_use]
+    fn for_follower(self) -> Self
+    where
+        Self: Sized,
+    {
+        self
+    }
+
     /// Notifies subscriptions of appends. Call it inside the runtime in which the subscriptions
     /// wait.
     ///

@@ -60,6 +60,15 @@ impl AnyStore {
 }
 
 impl MessageStore for AnyStore {
+    fn for_follower(self) -> Self {
+        match self {
+            #[cfg(feature = "sqlite")]
+            Self::Sqlite(store) => Self::Sqlite(store.for_follower()),
+            #[cfg(feature = "postgres")]
+            Self::Postgres(store) => Self::Postgres(store.for_follower()),
+        }
+    }
+
     forward_message_store!(self {
         #[cfg(feature = "sqlite")]
         Self::Sqlite(store) => store,

@@ -608,6 +608,18 @@ pub trait MessageStore: Send + Sync {
         Notifications::polling()
     }
 
+    /// The store for a follower, such as a [`Subscription`] or a [`MessageRunner`](crate::MessageRunner).
+    /// On PostgreSQL followers read in turns: a write wakes all of them, and other reads shall not wait
+    /// behind them. The default is the store itself; one that wraps another store wraps what that one
+    /// returns.
+    #[must_use]
+    fn for_follower(self) -> Self
+    where
+        Self: Sized,
+    {
+        self
+    }
+
     /// Subscribes to the messages of a stream from a position on, inclusive: first those that are
     /// stored, then new ones as they are written. A position alone can't tell whether the past was
     /// replaced before the first message; [`StreamRead::after`] and [`StreamRead::handled`] can. The

@@ -125,7 +125,7 @@ impl<S: MessageStore> Subscription<S> {
             // subscription.
             notifications: store.notifications(),
             following: Following::new(store.metrics()),
-            store,
+            store: store.for_follower(),
             source,
             options,
             page: VecDeque::new(),

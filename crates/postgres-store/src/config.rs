@@ -75,7 +75,8 @@ pub struct ServerConfig {
     /// server is silent. Open connections go on. Default: off, which hides a short restart from reads.
     pub fail_fast: bool,
     /// Maximum number of read connections to each server, the primary and each replica. The store has
-    /// a few more connections, for writes and notifications. Default: 8.
+    /// a few more connections, for writes and notifications. `health` opens one more for reads while all are
+    /// in use. Default: 8.
     pub read_connections: u32,
     application: &'static str,
 }

@@ -25,6 +25,7 @@ mod sign_of_life;
 mod statement;
 mod store_error;
 mod task;
+mod turns;
 mod watch;
 mod writer_connection;
 mod writing;

@@ -36,6 +36,8 @@ pub struct Readers<E> {
     limit: Duration,
     /// The maximum number of connections.
     connections: u32,
+    /// Whether statements wait for no others, except those of other [spare](Self::spare) readers.
+    are_spare: bool,
     /// The number of statements so far.
     statements: Arc<AtomicU64>,
     error: PhantomData<fn() -> E>,
@@ -50,8 +52,19 @@ impl<E: StoreError> Readers<E> {
             begin: session.begin,
             limit: session.limit,
             connections: limits.connections,
+            are_spare: false,
             statements: Arc::default(),
             error: PhantomData,
+        }
+    }
+
+    /// These readers, for statements that don't wait behind others for a connection: if all are lent, one
+    /// more is opened. Such statements wait for each other.
+    #[must_use]
+    pub fn spare(&self) -> Self {
+        Self {
+            are_spare: true,
+            ..self.clone()
         }
     }
 
@@ -222,7 +235,10 @@ impl<E: StoreError> Readers<E> {
     /// Those of [`Pool::acquire`].
     pub async fn acquire(&self) -> Result<Lease, Error> {
         self.statements.fetch_add(1, Ordering::Relaxed);
-        self.pool.acquire().await
+        match self.are_spare {
+            true => self.pool.acquire_spare().await,
+            false => self.pool.acquire().await,
+        }
     }
 
     /// The server process behind a connection. A pooler gives each transaction another one.

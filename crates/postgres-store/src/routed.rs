@@ -12,6 +12,7 @@ use sqlx::SqlStr;
 use store_fault::Fault;
 use store_meter::PoolMeter;
 use tokio::time::timeout_at;
+use tracing::Instrument as _;
 
 use crate::config::{ServerConfig, Servers};
 use crate::readers::Readers;
@@ -19,6 +20,8 @@ use crate::replicas::{Replica, Replicas, Watching};
 use crate::server::Server;
 use crate::statement::{MARGIN, deadline_after};
 use crate::store_error::StoreError;
+use crate::task::in_task;
+use crate::turns::Turns;
 
 /// What a store reads from one server with: [`Readers`], alone or with state of the store's own.
 pub trait Reads: Clone + Send + Sync + 'static {
@@ -52,6 +55,7 @@ pub struct Routed<R> {
     primary: R,
     replicas: Replicas<R>,
     limit: Duration,
+    turns: Turns,
 }
 
 impl<R: Reads> Routed<R> {
@@ -76,12 +80,15 @@ impl<R: Reads> Routed<R> {
             replica_progress: progress.replica,
             max_lag: config.max_replica_lag,
         };
-        let replicas = servers.replicas.iter().map(of_replica).collect();
+        let replicas: Vec<_> = servers.replicas.iter().map(of_replica).collect();
+        let connections = config.read_connections as usize;
+        let connections = connections.saturating_mul(1 + replicas.len());
         Self {
             primary: reads(&servers.primary),
             replicas: Replicas::watch(replicas, watching).await,
             server: servers.primary,
             limit: config.read_timeout,
+            turns: Turns::new(connections),
         }
     }
 
@@ -155,6 +162,24 @@ impl<R: Reads> Routed<R> {
     {
         let mut reading = Box::pin(self.unless_doubtful(|| read(&self.primary)));
         self.within(self.limit, reading.as_mut()).await
+    }
+
+    /// Runs a read of a follower once it is the follower's turn. In a task, because a caller that is not
+    /// polled must not keep its turn.
+    ///
+    /// # Errors
+    /// Those of `read`; that of an outage for which the follower waits; [`Fault::Closed`] if the runtime
+    /// shuts down before.
+    pub async fn in_turn<T: Send + 'static>(
+        &self,
+        read: impl Future<Output = Result<T, R::Error>> + Send + 'static,
+    ) -> Result<T, R::Error> {
+        let (turns, readers) = (self.turns.clone(), self.primary.readers().clone());
+        let reading = async move {
+            let _turn = turns.next(&readers).await?;
+            read.await
+        };
+        in_task(reading.in_current_span()).await
     }
 
     /// Reads from the primary. A server that lost the lead in a failover may still answer, and lack what

@@ -215,6 +215,17 @@ impl WriterConnection {
         }
     }
 
+    /// Ends an idle session, so that the next call opens another one. That call makes sure that the server
+    /// process has ended, as after a loss. Behind a pooler the session is the pooler's, and stays.
+    pub fn replace(&mut self) {
+        if self.is_pooled() {
+            return;
+        }
+        if let Some(open) = self.open.take() {
+            self.lost = open.backend;
+        }
+    }
+
     /// Ends the session.
     pub async fn close(&mut self) {
         if let Some(open) = self.open.take() {
@@ -277,31 +288,31 @@ impl WriterConnection {
         answer
     }
 
-    /// A setting, as the session sees it. Connects if necessary.
-    pub async fn setting(&mut self, name: &str) -> Result<String, sqlx::Error> {
+    /// [Asks](Self::ask), and connects if necessary.
+    pub async fn connect_and_ask(
+        &mut self,
+        statement: impl Fn() -> Bound<'static>,
+    ) -> Result<Vec<PgRow>, sqlx::Error> {
         let was_open = self.open.is_some();
-        match self.try_setting(name).await {
+        match self.try_to_ask(statement()).await {
             // An idle connection may have died unnoticed. The second try opens a new one.
             Err(failed) if was_open && failure(&failed).ends_session() => {
-                self.try_setting(name).await
+                self.try_to_ask(statement()).await
             }
-            setting => setting,
+            rows => rows,
         }
     }
 
-    async fn try_setting(&mut self, name: &str) -> Result<String, sqlx::Error> {
+    async fn try_to_ask(&mut self, statement: Bound<'_>) -> Result<Vec<PgRow>, sqlx::Error> {
         self.connect().await?;
-        let asked = sqlx::query("SELECT current_setting($1)").bind(name);
-        let asked = self.ask(asked).await;
+        let asked = self.ask(statement).await;
         if let Err(failed) = &asked
             && failure(failed) == Failure::Lost
         {
             // The statement had nothing to commit, so its server process needs no fence.
             self.open = None;
         }
-        let rows = asked?;
-        let row = rows.first().ok_or(sqlx::Error::RowNotFound)?;
-        row.try_get(0)
+        asked
     }
 
     async fn new_session(&self) -> Result<Open, sqlx::Error> {

@@ -4,12 +4,15 @@ use std::fmt;
 use std::sync::Arc;
 
 use futures_util::future::join;
-use store_fault::{Fault, Health};
+use sqlx::postgres::PgRow;
+use sqlx::{Error, Row as _};
+use store_fault::Health;
 use tokio::sync::{Mutex, MutexGuard};
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep, timeout_at};
 
 use crate::failure::fault;
+use crate::readers::Readers;
 use crate::sign_of_life::EVERY;
 use crate::store_error::StoreError;
 use crate::writer_connection::WriterConnection;
@@ -109,37 +112,39 @@ impl<S: Writes> Writing<S> {
     }
 
     /// The health of the server, as the session sees it. `read` tests a connection for reads at the same
-    /// time: either may be silent, which takes seconds to notice.
+    /// time: either may be silent, which takes seconds to notice. Waits for no other call: those that use
+    /// the session or the connections learn themselves whether they answer, and may take long.
     ///
     /// # Errors
     /// That of `read`, or else the driver's.
-    pub async fn health<E: StoreError>(
+    pub async fn health<E: StoreError, F: Future<Output = Result<(), E>>>(
         &self,
-        read: impl Future<Output = Result<(), E>>,
+        readers: &Readers<E>,
+        read: impl FnOnce(Readers<E>) -> F,
     ) -> Result<Health, E> {
+        let readers = readers.spare();
         // Not `try_join`: it would break off a statement of the session.
-        let (read, health) = join(read, self.health_of_session()).await;
+        let (read, settings) = join(read(readers.clone()), self.settings(&readers)).await;
         read?;
-        Ok(health?)
+        let health = health_of(&settings?);
+        health.map_err(|failed| fault(&failed).into())
     }
 
-    async fn health_of_session(&self) -> Result<Health, Fault> {
-        const DURABILITY: [&str; 3] = ["fsync", "synchronous_commit", "full_page_writes"];
-        // A silent connection takes as long as a write, which is longer than health may take.
-        self.session.lock().await.connection().keep_alive().await;
-        let version = self.setting("server_version").await?;
-        let mut durability = Vec::new();
-        for name in DURABILITY {
-            durability.push((name, self.setting(name).await?));
-        }
-        // `synchronous_commit` has more values than `on` and `off`. All but `off` flush locally.
-        let is_durable = durability.iter().all(|(_, value)| value != "off");
-        Ok(Health::new("PostgreSQL", version, durability, is_durable))
-    }
-
-    async fn setting(&self, name: &str) -> Result<String, Fault> {
-        let setting = self.session.lock().await.connection().setting(name).await;
-        setting.map_err(|failed| fault(&failed))
+    /// The row of [`SETTINGS`], in the session if no call uses it.
+    async fn settings<E: StoreError>(&self, readers: &Readers<E>) -> Result<PgRow, E> {
+        let statement = || sqlx::query(SETTINGS);
+        let rows = match self.session.try_lock() {
+            Ok(mut session) => {
+                let connection = session.connection();
+                // A silent connection takes as long as a write, which is longer than health may take.
+                connection.keep_alive().await;
+                let rows = connection.connect_and_ask(statement).await;
+                rows.map_err(|failed| fault(&failed))?
+            }
+            Err(_in_use) => readers.rows(statement).await?,
+        };
+        let row = rows.into_iter().next();
+        row.ok_or_else(|| fault(&Error::RowNotFound).into())
     }
 
     /// Ends the session.
@@ -149,6 +154,23 @@ impl<S: Writes> Writing<S> {
         }
         self.session.lock().await.connection().close().await;
     }
+}
+
+/// The version, and then the settings in [`DURABILITY`].
+const SETTINGS: &str = "SELECT current_setting('server_version'), current_setting('fsync'), \
+     current_setting('synchronous_commit'), current_setting('full_page_writes')";
+const DURABILITY: [&str; 3] = ["fsync", "synchronous_commit", "full_page_writes"];
+
+/// The health in a row of [`SETTINGS`].
+fn health_of(settings: &PgRow) -> Result<Health, Error> {
+    let version: String = settings.try_get(0)?;
+    let mut durability: Vec<(_, String)> = Vec::new();
+    for (column, name) in (1..).zip(DURABILITY) {
+        durability.push((name, settings.try_get(column)?));
+    }
+    // `synchronous_commit` has more values than `on` and `off`. All but `off` flush locally.
+    let is_durable = durability.iter().all(|(_, value)| value != "off");
+    Ok(Health::new("PostgreSQL", version, durability, is_durable))
 }
 
 impl<S> fmt::Debug for Writing<S> {

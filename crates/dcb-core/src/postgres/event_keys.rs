@@ -5,7 +5,7 @@
 
 use std::ops::ControlFlow;
 
-use postgres_store::Schema;
+use postgres_store::{Readers, Schema};
 use sqlx::postgres::{PgConnection, PgRow};
 use sqlx::{AssertSqlSafe, Connection as _, Row as _};
 
@@ -137,17 +137,12 @@ pub(super) async fn require_at_ends(
 }
 
 impl PostgresStore {
-    /// As [`require_at_ends`], on a connection for reads.
-    pub(super) async fn require_keys_at_ends(&self) -> Result<(), Error> {
+    /// As [`require_at_ends`], on a connection of these readers.
+    pub(super) async fn require_keys_at_ends(&self, readers: Readers<Error>) -> Result<(), Error> {
         let name = &self.shared.config.schema;
         let sql = schema(name)?.qualify(AT_ENDS);
         let statement = || sqlx::query(AssertSqlSafe(sql.clone())).persistent(false);
-        let rows = self
-            .shared
-            .readers
-            .read(|readers| readers.rows(statement))
-            .await?;
-        match rows.first() {
+        match readers.rows(statement).await?.first() {
             Some(row) => refuse_missing(name, get(row, 0)?),
             None => Ok(()),
         }

@@ -32,6 +32,8 @@ use crate::{
 #[derive(Clone)]
 pub struct PostgresStore {
     pub(super) shared: Arc<Shared>,
+    /// Whether it is [for a follower](EventStore::for_follower).
+    follows: bool,
 }
 
 pub(super) struct Shared {
@@ -118,6 +120,7 @@ impl PostgresStore {
         };
         Ok(Self {
             shared: Arc::new(shared),
+            follows: false,
         })
     }
 
@@ -189,7 +192,12 @@ impl EventStore for PostgresStore {
 
     #[instrument(level = "debug", name = "dcb.query", skip_all)]
     async fn query(&self, query: &Query, options: ReadOptions) -> Result<Events, Error> {
-        self.read(query, options).await
+        if !self.follows {
+            return self.read(query, options).await;
+        }
+        let (store, query) = (self.clone(), query.clone());
+        let reading = async move { store.read(&query, options).await };
+        self.shared.readers.in_turn(reading).await
     }
 
     #[instrument(level = "debug", name = "dcb.head", skip_all)]
@@ -255,6 +263,13 @@ impl EventStore for PostgresStore {
         Some(KeptStates::new(self.clone()))
     }
 
+    fn for_follower(self) -> Self {
+        Self {
+            follows: true,
+            ..self
+        }
+    }
+
     fn notifications(&self) -> Notifications {
         self.shared.listener.start();
         self.shared.appends.notifications()
@@ -268,7 +283,9 @@ impl EventStore for PostgresStore {
         let store = self.clone();
         let checks = to_its_end(async move {
             let session = &store.shared.queue.committer().session;
-            let mut health = session.health(store.require_keys_at_ends()).await?;
+            let readers = store.shared.readers.primary();
+            let read = |readers| store.require_keys_at_ends(readers);
+            let mut health = session.health(readers, read).await?;
             health.listener = store.shared.listener.report();
             Ok(health)
         });

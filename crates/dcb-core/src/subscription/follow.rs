@@ -31,6 +31,7 @@ where
     S: EventStore + 'static,
 {
     let batch_size = options.batch_size.max(1);
+    let store = store.for_follower();
     stream! {
         let mut appends = store.notifications();
         let metrics = store.metrics();

@@ -62,6 +62,13 @@ impl<S: EventStore> EventStore for Upcasting<S> {
         })
     }
 
+    fn for_follower(self) -> Self {
+        Self {
+            store: self.store.for_follower(),
+            ..self
+        }
+    }
+
     fn lanes(&self) -> Option<&Lanes> {
         Some(&self.lanes)
     }

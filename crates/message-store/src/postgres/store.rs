@@ -27,6 +27,8 @@ use crate::{
 #[derive(Clone)]
 pub struct PostgresStore {
     pub(super) shared: Arc<Shared>,
+    /// Whether it is [for a follower](MessageStore::for_follower).
+    follows: bool,
 }
 
 /// The connections of a store, or of the stores of all namespaces.
@@ -157,6 +159,7 @@ impl PostgresStore {
         };
         Self {
             shared: Arc::new(shared),
+            follows: false,
         }
     }
 
@@ -172,10 +175,24 @@ impl PostgresStore {
         self.shared.queue.is_closed()
     }
 
+    /// A clone of the store if it is for a follower, whose reads go [in turns](Routed::in_turn).
+    fn of_follower(&self) -> Option<Self> {
+        self.follows.then(|| self.clone())
+    }
+
+    async fn in_turn<T: Send + 'static>(
+        &self,
+        read: impl Future<Output = Result<T, Error>> + Send + 'static,
+    ) -> Result<T, Error> {
+        self.shared.readers.in_turn(read).await
+    }
+
     async fn check_health(&self) -> Result<Health, Error> {
-        let read = async { self.read_head().await.map(drop) };
+        let readers = self.readers()?.primary();
+        let head = || sqlx::query(self.shared.statements.head.clone());
+        let read = async |readers: Readers| readers.rows(head).await.map(drop);
         let writer = self.shared.queue.committer();
-        let mut health = writer.sessions.any().health(read).await?;
+        let mut health = writer.sessions.any().health(readers, read).await?;
         health.listener = self.shared.listener.report();
         Ok(health)
     }
@@ -256,7 +273,12 @@ impl MessageStore for PostgresStore {
         stream: &StreamName,
         read: StreamRead,
     ) -> Result<Vec<RecordedMessage>, Error> {
-        self.read_stream(stream, read).await
+        let Some(store) = self.of_follower() else {
+            return self.read_stream(stream, read).await;
+        };
+        let stream = stream.clone();
+        self.in_turn(async move { store.read_stream(&stream, read).await })
+            .await
     }
 
     #[instrument(level = "debug", name = "messages.get_category", skip_all)]
@@ -265,7 +287,12 @@ impl MessageStore for PostgresStore {
         category: &Category,
         read: CategoryRead,
     ) -> Result<Vec<RecordedMessage>, Error> {
-        self.read_category(category, &read).await
+        let Some(store) = self.of_follower() else {
+            return self.read_category(category, &read).await;
+        };
+        let category = category.clone();
+        self.in_turn(async move { store.read_category(&category, &read).await })
+            .await
     }
 
     #[instrument(level = "debug", name = "messages.get_last", skip_all)]
@@ -284,11 +311,17 @@ impl MessageStore for PostgresStore {
 
     #[instrument(level = "debug", name = "messages.head", skip_all)]
     async fn head(&self) -> Result<Option<Bookmark>, Error> {
-        self.read_head().await
+        match self.of_follower() {
+            None => self.read_head().await,
+            Some(store) => self.in_turn(async move { store.read_head().await }).await,
+        }
     }
 
     async fn settled(&self) -> Result<Option<Settled>, Error> {
-        self.read_settled().await
+        // Only followers ask.
+        let store = self.clone();
+        self.in_turn(async move { store.read_settled().await })
+            .await
     }
 
     #[instrument(level = "debug", name = "messages.list_streams", skip_all)]
@@ -338,6 +371,13 @@ impl MessageStore for PostgresStore {
     #[instrument(level = "debug", name = "messages.delete_checkpoint", skip_all)]
     async fn delete_checkpoint(&self, consumer: &str) -> Result<bool, Error> {
         self.remove_checkpoint(consumer).await
+    }
+
+    fn for_follower(self) -> Self {
+        Self {
+            follows: true,
+            ..self
+        }
     }
 
     fn notifications(&self) -> Notifications {

@@ -1,6 +1,6 @@
 //! Commits batches over one connection and recovers from its loss.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use group_commit::{Commit, CommitError};
@@ -64,9 +64,16 @@ impl Sessions {
     }
 }
 
+/// A session is replaced once it has served this many schemas: one of a namespace each. A session of
+/// PostgreSQL keeps what it has compiled for a schema until it ends: about 300 KB for each, and each change of
+/// a catalog, such as a new namespace, visits all of it.
+pub(super) const SCHEMAS_OF_A_SESSION: usize = 64;
+
 pub(super) struct WriterSession {
     connection: WriterConnection,
     batch: Batch,
+    /// The schemas that it has served.
+    schemas: HashSet<String>,
 }
 
 impl WriterSession {
@@ -74,7 +81,20 @@ impl WriterSession {
         Self {
             connection,
             batch: Batch::default(),
+            schemas: HashSet::new(),
         }
+    }
+
+    /// Replaces the session if it has served too many other schemas than this one.
+    fn serve(&mut self, schema: &str) {
+        if self.schemas.contains(schema) {
+            return;
+        }
+        if self.schemas.len() == SCHEMAS_OF_A_SESSION {
+            self.connection.replace();
+            self.schemas.clear();
+        }
+        self.schemas.insert(schema.to_owned());
     }
 }
 
@@ -86,7 +106,9 @@ impl Writes for WriterSession {
 
 impl Writer {
     async fn send(&self, session: &mut WriterSession) -> Result<Answer, sqlx::Error> {
-        let WriterSession { connection, batch } = session;
+        let WriterSession {
+            connection, batch, ..
+        } = session;
         let write = self.statements.write_batch.clone();
         let write = batch.bind(write, self.wait_for_locks, self.channel.as_deref());
         answer(&connection.write(write).await?)
@@ -279,6 +301,7 @@ impl Commit for Writer {
         let Some(mut session) = writing.lock_before(sends).await else {
             return Err(CommitError::Late);
         };
+        session.serve(self.schema.name());
         let connected = writing.open(&mut session, last).await;
         // Nothing has been sent yet, so a failure here has no effect.
         connected.map_err(CommitError::Failed)?;

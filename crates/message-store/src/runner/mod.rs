@@ -164,7 +164,7 @@ where
         };
         let (poison_stream, parked_stream) = (own_stream("poison")?, own_stream("parked")?);
         let consumer = Consumer {
-            store,
+            store: store.for_follower(),
             name: consumer,
             category,
             group: None,

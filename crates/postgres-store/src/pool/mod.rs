@@ -41,6 +41,8 @@ struct Shared {
     /// One permit per connection that may be open. The semaphore serves waiting borrowers in order
     /// of arrival.
     permits: Arc<Semaphore>,
+    /// The permit of one connection more, for a borrower that waits for no others.
+    spare: Arc<Semaphore>,
     idle: Mutex<Idle>,
     /// Notified when a connection becomes idle.
     became_idle: Notify,
@@ -91,6 +93,7 @@ impl Pool {
                 limits,
                 meter,
                 permits: Arc::new(Semaphore::new(permits.min(Semaphore::MAX_PERMITS))),
+                spare: Arc::new(Semaphore::new(1)),
                 idle: Mutex::default(),
                 became_idle: Notify::new(),
                 size: Arc::default(),
@@ -110,18 +113,31 @@ impl Pool {
     /// Such a cause at once if it won't pass, as a wrong password or a missing database.
     /// [`Error::PoolClosed`] after [`Pool::close`].
     pub async fn acquire(&self) -> Result<Lease, Error> {
+        self.acquire_with(&self.shared.permits).await
+    }
+
+    /// As [`acquire`](Self::acquire), but waits only for other borrowers of this kind. If all connections
+    /// are lent, it opens one more.
+    ///
+    /// # Errors
+    /// As [`acquire`](Self::acquire).
+    pub async fn acquire_spare(&self) -> Result<Lease, Error> {
+        self.acquire_with(&self.shared.spare).await
+    }
+
+    async fn acquire_with(&self, permits: &Arc<Semaphore>) -> Result<Lease, Error> {
         let shared = &self.shared;
         if self.is_closed() {
             return Err(Error::PoolClosed);
         }
         let asked = Timer::start();
         // The fast path: a free permit and an idle connection need neither a wait nor a timer.
-        let permit = match Arc::clone(&shared.permits).try_acquire_owned() {
+        let permit = match Arc::clone(permits).try_acquire_owned() {
             Ok(permit) => match shared.fresh() {
                 Some(open) => return Ok(Lease::new(open, Arc::clone(shared), permit, asked)),
-                None => Some(permit),
+                None => Ok(permit),
             },
-            Err(TryAcquireError::NoPermits) => None,
+            Err(TryAcquireError::NoPermits) => Err(permits),
             Err(TryAcquireError::Closed) => return Err(Error::PoolClosed),
         };
         let begun = Instant::now();
@@ -138,15 +154,16 @@ impl Pool {
         outage.map_or(Error::PoolTimedOut, Error::from)
     }
 
+    /// `permit` is one, or else where to wait for it.
     async fn wait(
         &self,
-        permit: Option<OwnedSemaphorePermit>,
+        permit: Result<OwnedSemaphorePermit, &Arc<Semaphore>>,
         asked: Timer,
     ) -> Result<Lease, Error> {
         let shared = &self.shared;
         let permit = match permit {
-            Some(permit) => permit,
-            None => Arc::clone(&shared.permits)
+            Ok(permit) => permit,
+            Err(permits) => Arc::clone(permits)
                 .acquire_owned()
                 .await
                 .map_err(|_closed| Error::PoolClosed)?,
@@ -256,7 +273,11 @@ impl Pool {
         let Ok(_all) = shared.permits.acquire_many(all).await else {
             return;
         };
+        let Ok(_spare) = shared.spare.acquire().await else {
+            return;
+        };
         shared.permits.close();
+        shared.spare.close();
         let idle = std::mem::take(&mut shared.idle.lock().connections);
         for open in idle {
             open.close().await;

@@ -1,7 +1,9 @@
 //! Which connection a borrower gets, and at what cost.
 
+use std::pin::pin;
 use std::time::Duration;
 
+use conformance_suite::poll_once;
 use postgres_store::{Limits, Pool};
 use sqlx::Error;
 use tokio::time::{sleep, timeout};
@@ -63,6 +65,34 @@ async fn give_back_takes_no_round_trip() {
     while proxy.messages() - before < 2 * STATEMENTS {
         sleep(Duration::from_millis(1)).await;
     }
+}
+
+#[tokio::test]
+async fn spare_borrower_waits_only_for_the_spare_connection() {
+    let database = database().await;
+    let pool = pool(&database, 1);
+    let spare = async || pool.acquire_spare().await.expect("a connection");
+    let mut first = borrow(&pool).await;
+    let first_process = process(&mut first).await;
+    let mut second = spare().await;
+    assert_ne!(process(&mut second).await, first_process);
+    assert_eq!(pool.size(), 2);
+    // Neither waits for the connection of the other kind.
+    let mut third = pin!(pool.acquire_spare());
+    assert!(poll_once(third.as_mut()).await.is_none());
+    first.give_back();
+    assert!(poll_once(third.as_mut()).await.is_none());
+    second.give_back();
+    let third = third.await.expect("a connection");
+    let first = borrow(&pool).await;
+    assert_eq!(pool.size(), 2);
+    // Both come back before the pool is closed.
+    let mut closing = pin!(pool.close());
+    first.give_back();
+    assert!(poll_once(closing.as_mut()).await.is_none());
+    third.give_back();
+    closing.await;
+    assert!(matches!(pool.acquire_spare().await, Err(Error::PoolClosed)));
 }
 
 #[tokio::test]

@@ -16,7 +16,8 @@ mod task;
 use std::time::Duration;
 
 use local_postgres::{Database, Durability};
-use postgres_store::{Hosts, Lease, Limits, Pool};
+use postgres_store::{Hosts, Lease, Limits, Pool, WriterConnection};
+use sqlx::Row as _;
 use sqlx::postgres::PgConnectOptions;
 
 /// Longer than any operation takes, so that only a failing test waits for it.
@@ -52,6 +53,14 @@ async fn process(connection: &mut Lease) -> i32 {
         .fetch_one(&mut **connection)
         .await
         .expect("an answer")
+}
+
+/// A setting, as the session of a writer sees it.
+async fn setting(writer: &mut WriterConnection, name: &'static str) -> String {
+    let asked = writer.connect_and_ask(|| sqlx::query("SELECT current_setting($1)").bind(name));
+    asked.await.expect("a setting")[0]
+        .try_get(0)
+        .expect("a text")
 }
 
 /// The process id behind the connection that the next borrower gets.

@@ -4,9 +4,10 @@ use std::time::Duration;
 
 use local_postgres::Database;
 use postgres_store::{Failure, Server, WriterConnection, failure};
-use sqlx::{AssertSqlSafe, SqlSafeStr as _};
+use sqlx::postgres::PgRow;
+use sqlx::{AssertSqlSafe, Row as _, SqlSafeStr as _};
 
-use super::{borrow, database, next_process, pool, process};
+use super::{borrow, database, next_process, pool, process, setting};
 
 const LIMIT: Duration = Duration::from_secs(20);
 
@@ -63,12 +64,30 @@ async fn spoiled_writer_session_costs_one_statement() {
 }
 
 #[tokio::test]
-async fn spoiled_session_is_replaced_for_a_setting() {
+async fn spoiled_session_is_replaced_for_a_question() {
     let database = database().await;
     let mut writer = connected(&database).await;
-    writer.setting("jit").await.expect("a setting");
+    assert_eq!(setting(&mut writer, "jit").await, "off");
     run(&mut writer, "DEALLOCATE ALL").await.expect("no error");
-    assert_eq!(writer.setting("jit").await.expect("a setting"), "off");
+    assert_eq!(setting(&mut writer, "jit").await, "off");
+}
+
+/// Each change of the catalog makes a session visit what it has compiled, so it does not live for ever.
+#[tokio::test]
+async fn replaced_session_ends_before_the_next_statement() {
+    let database = database().await;
+    let mut writer = connected(&database).await;
+    let process = || sqlx::query("SELECT pg_backend_pid()");
+    let of = |rows: &[PgRow]| -> i32 { rows[0].try_get(0).expect("a process") };
+    let first = of(&writer.ask(process()).await.expect("an answer"));
+    writer.replace();
+    writer.replace();
+    writer.connect().await.expect("the server answers");
+    let second = of(&writer.ask(process()).await.expect("an answer"));
+    assert_ne!(first, second);
+    let first = sqlx::query("SELECT FROM pg_stat_activity WHERE pid = $1").bind(first);
+    let first = writer.ask(first).await.expect("an answer");
+    assert!(first.is_empty(), "the first session still runs");
 }
 
 /// SQLSTATE 0A000 stands for an outdated plan and for what the server does not support.

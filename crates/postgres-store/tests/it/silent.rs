@@ -9,7 +9,7 @@ use postgres_store::{
 };
 use tokio::time::{sleep, timeout};
 
-use super::{TEST_TIMEOUT, borrow, database, hosts_of, next_process, options, pool};
+use super::{TEST_TIMEOUT, borrow, database, hosts_of, next_process, options, pool, setting};
 
 /// Longer than any step takes. Only a failing test waits this long.
 const NOTICED: Duration = Duration::from_secs(60);
@@ -143,8 +143,8 @@ async fn session_asks_the_server_to_notice_a_dead_client() {
     let database = database().await;
     let server = Server::new(database.url(), "test", false).expect("a URL");
     let mut writer = WriterConnection::new(server.writer(TEST_TIMEOUT));
-    for (setting, value) in [("tcp_keepalives_idle", "5"), ("tcp_user_timeout", "10000")] {
-        assert_eq!(writer.setting(setting).await.expect("a setting"), value);
+    for (name, value) in [("tcp_keepalives_idle", "5"), ("tcp_user_timeout", "10000")] {
+        assert_eq!(setting(&mut writer, name).await, value);
     }
 }
 

@@ -11,7 +11,7 @@ use postgres_store::ServerConfig;
 use store_fault::{Health, Listener};
 use uuid::Uuid;
 
-use crate::place::LIMIT;
+use crate::place::{LIMIT, NEVER};
 use crate::store::{Answer, Call, Failed, Store};
 
 #[derive(Clone)]
@@ -46,6 +46,7 @@ impl Store for Events {
 
     const APPLICATION: &'static str = "dcb-core";
     const TABLE: &'static str = "dcb.event";
+    const READS_IN_A_STATEMENT: usize = 16;
 
     fn config(url: &str) -> ServerConfig {
         Config::new(url).server
@@ -137,6 +138,10 @@ impl Store for Events {
         self.0.stats().lost_connections
     }
 
+    fn reads_so_far(&self) -> u64 {
+        self.0.stats().reads
+    }
+
     fn replicas_in_use(&self) -> usize {
         self.0.replicas_in_use()
     }
@@ -147,6 +152,12 @@ impl Store for Events {
             options = options.poll_interval(interval);
         }
         self.0.subscribe(Query::all(), None, options)
+    }
+
+    fn follow_as(&self, number: usize) -> Subscription {
+        let query = tagged("a").or(tagged(&number.to_string()));
+        let never = SubscribeOptions::new().poll_interval(NEVER);
+        self.0.subscribe(query, None, never)
     }
 
     async fn next(following: &mut Subscription) -> Answer<Uuid> {

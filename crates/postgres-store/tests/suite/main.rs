@@ -2,6 +2,8 @@
 
 mod encryption;
 mod events;
+mod followers;
+mod health;
 mod hosts;
 mod losses;
 mod messages;
@@ -31,6 +33,12 @@ macro_rules! for_each_case {
                 deaf_listener_is_replaced
                 subscription_goes_on_once_connections_work_again
                 stats_and_health_tell_whether_the_listener_hears
+            }
+            followers {
+                read_does_not_wait_behind_all_followers
+            }
+            health {
+                health_waits_for_no_other_call
             }
             losses {
                 ended_session_of_the_writer_costs_no_write

@@ -11,6 +11,7 @@ use postgres_store::ServerConfig;
 use store_fault::{Health, Listener};
 use uuid::Uuid;
 
+use crate::place::NEVER;
 use crate::store::{Answer, Call, Failed, Store};
 
 #[derive(Clone)]
@@ -50,6 +51,7 @@ impl Store for Messages {
 
     const APPLICATION: &'static str = "message-store";
     const TABLE: &'static str = "message_store.messages";
+    const READS_IN_A_STATEMENT: usize = 1;
 
     fn config(url: &str) -> ServerConfig {
         Config::new(url).server
@@ -131,6 +133,10 @@ impl Store for Messages {
         self.0.stats().lost_connections
     }
 
+    fn reads_so_far(&self) -> u64 {
+        self.0.stats().reads
+    }
+
     fn replicas_in_use(&self) -> usize {
         self.0.replicas_in_use()
     }
@@ -142,6 +148,10 @@ impl Store for Messages {
         }
         let start = GlobalPosition::START;
         self.0.subscribe_to_category(category(), start, options)
+    }
+
+    fn follow_as(&self, _number: usize) -> Self::Subscription {
+        self.subscribe(Some(NEVER))
     }
 
     async fn next(following: &mut Self::Subscription) -> Answer<Uuid> {

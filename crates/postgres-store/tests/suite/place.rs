@@ -11,6 +11,10 @@ use crate::store::{Answer, Failed, Store, failure};
 
 /// Longer than any step takes. Only a failing test waits this long.
 pub(crate) const LIMIT: Duration = Duration::from_secs(60);
+/// A time limit that is longer than a failing case waits.
+pub(crate) const LONG: Duration = Duration::from_secs(600);
+/// A subscription that looks so rarely gets a record in time only if the listener wakes it.
+pub(crate) const NEVER: Duration = Duration::from_secs(3600);
 
 /// The store that runs a case.
 pub(crate) struct Ground<S>(PhantomData<fn() -> S>);

@@ -8,14 +8,9 @@ use store_fault::Listener;
 use tokio::time::timeout;
 use uuid::Uuid;
 
-use crate::place::{Ground, count, in_time, wait_until};
+use crate::place::{Ground, LONG, NEVER, count, in_time, wait_until};
 use crate::sql::Sql;
 use crate::store::Store;
-
-/// Longer than a failing case waits.
-const LONG: Duration = Duration::from_secs(600);
-/// A subscription polls so rarely that only the listener can deliver a record in time.
-const NEVER: Duration = Duration::from_secs(3600);
 
 pub(crate) async fn store_recovers_from_terminated_idle_connections<S: Store>(ground: &Ground<S>) {
     let database = ground.database().await;

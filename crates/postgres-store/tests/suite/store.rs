@@ -73,6 +73,8 @@ pub(crate) trait Store: Clone + Send + Sync + 'static {
     const APPLICATION: &'static str;
     /// The table of the records.
     const TABLE: &'static str;
+    /// How many short reads of followers share a statement if they wait for a connection.
+    const READS_IN_A_STATEMENT: usize;
 
     /// The defaults, for the database at this URL.
     fn config(url: &str) -> ServerConfig;
@@ -110,10 +112,16 @@ pub(crate) trait Store: Clone + Send + Sync + 'static {
 
     fn lost_connections(&self) -> u64;
 
+    /// The number of reads so far.
+    fn reads_so_far(&self) -> u64;
+
     fn replicas_in_use(&self) -> usize;
 
     /// Follows all records, and looks for new ones at this interval beside notifications.
     fn subscribe(&self, interval: Option<Duration>) -> Self::Subscription;
+
+    /// The same, woken by notifications only. Reads of followers with different numbers are not identical.
+    fn follow_as(&self, number: usize) -> Self::Subscription;
 
     /// The id of the next record.
     fn next(following: &mut Self::Subscription) -> impl Future<Output = Answer<Uuid>> + Send;

@@ -3,7 +3,7 @@ mod open_stores;
 mod table;
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use postgres_store::{Routed, Schema, Watch, close, in_task};
 use sqlx::AssertSqlSafe;
@@ -15,6 +15,7 @@ use super::config::Config;
 use super::error::error;
 use super::replica::progress;
 use super::store::{Connections, PostgresStore};
+use super::writer::SCHEMAS_OF_A_SESSION;
 use super::{adoption, schema};
 use crate::text::invalid;
 use crate::{Error, Metrics, Namespace, NamespaceName, Namespaces, Stats, json};
@@ -38,14 +39,10 @@ struct Shared {
     connections: Connections,
     metrics: Metrics,
     open: OpenStores,
-    /// The number of stores that were opened so far.
-    opened: AtomicU64,
+    /// The number of stores that were opened so far. The sessions for reads are replaced after each
+    /// [`SCHEMAS_OF_A_SESSION`].
+    opened: AtomicUsize,
 }
-
-/// The sessions for reads are replaced after this many stores were opened. A session of PostgreSQL keeps what
-/// it has compiled for a schema until it ends: about 300 KB for each, and each change of a catalog, such as a new
-/// namespace, visits all of it.
-const SCHEMAS_OF_A_SESSION: u64 = 64;
 
 /// The name of the listener of all namespaces, in log events.
 const LISTENER: &str = "message_store_namespaces";
@@ -91,7 +88,7 @@ impl Shared {
             config,
             metrics,
             open: OpenStores::default(),
-            opened: AtomicU64::new(0),
+            opened: AtomicUsize::new(0),
         })
     }
 

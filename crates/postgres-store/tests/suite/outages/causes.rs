@@ -4,8 +4,7 @@ use local_postgres::{Durability, LocalPostgres};
 use postgres_store::{ConnectErrorKind, ServerConfig};
 use store_fault::Fault;
 
-use super::LONG;
-use crate::place::{Ground, private_server, soon, wait_until};
+use crate::place::{Ground, LONG, private_server, soon, wait_until};
 use crate::sql::Sql;
 use crate::store::{Failed, Store};
 

@@ -8,8 +8,8 @@ use store_fault::Fault;
 use tokio::task::JoinSet;
 use tokio::time::sleep;
 
-use super::{LONG, SHORT};
-use crate::place::{Ground, in_time, private_server, soon, wait_until, wait_until_it_serves};
+use super::SHORT;
+use crate::place::{Ground, LONG, in_time, private_server, soon, wait_until, wait_until_it_serves};
 use crate::sql::Sql;
 use crate::store::{Store, failure};
 

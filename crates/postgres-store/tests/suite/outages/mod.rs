@@ -7,5 +7,3 @@ use std::time::Duration;
 
 /// A short limit of calls.
 const SHORT: Duration = Duration::from_secs(2);
-/// Longer than a failing case waits, so that a call that keeps this limit instead of its own fails.
-const LONG: Duration = Duration::from_secs(600);
