@@ -1,8 +1,9 @@
 //! Finding the first event after a position that matches a query.
 
-use rusqlite::{CachedStatement, Result};
+use rusqlite::Result;
 
 use super::alternatives::alternatives;
+use super::late_statement::LateStatement;
 use super::row;
 use super::snapshot::Snapshot;
 use super::statements::TYPE_AND_TAGS;
@@ -25,8 +26,8 @@ pub(super) fn first_match(
     if query.is_all() {
         return Ok(Some(after + 1));
     }
-    let mut index = TagIndex::new(snapshot, false)?;
-    let mut events = snapshot.connection.prepare_cached(TYPE_AND_TAGS)?;
+    let mut index = TagIndex::new(snapshot, false);
+    let mut events = LateStatement::new(snapshot.connection, TYPE_AND_TAGS);
     let mut first = None;
     for alternative in alternatives(query) {
         index.for_each_conjunction(alternative, |index, conjunction| {
@@ -48,6 +49,7 @@ pub(super) fn first_match(
 }
 
 /// Checks the event itself, because keys are hashes.
-fn is_match(events: &mut CachedStatement<'_>, query: &Query, position: i64) -> Result<bool> {
-    events.query_row([position], |row| row::is_match(query, row, 0, 1))
+fn is_match(events: &mut LateStatement<'_>, query: &Query, position: i64) -> Result<bool> {
+    let event = events.get()?;
+    event.query_row([position], |row| row::is_match(query, row, 0, 1))
 }

@@ -44,6 +44,7 @@ mod insert;
 mod kept_states;
 mod key_set;
 mod keys;
+mod late_statement;
 mod log;
 mod merge;
 mod pages;

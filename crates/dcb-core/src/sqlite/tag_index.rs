@@ -2,10 +2,11 @@
 
 use std::collections::VecDeque;
 
-use rusqlite::{CachedStatement, Result};
+use rusqlite::Result;
 
 use super::alternatives::{Alternative, Conjunction};
 use super::keys::{TYPE_BITS, tag_bits};
+use super::late_statement::LateStatement;
 use super::row::position;
 use super::snapshot::Snapshot;
 use super::statements::{FIRST_KEY, POSITIONS_OF_KEY};
@@ -14,18 +15,18 @@ use crate::bounds::Bounds;
 /// The tag index, read in one direction.
 pub(super) struct TagIndex<'s> {
     snapshot: &'s Snapshot<'s>,
-    positions: CachedStatement<'s>,
-    first_key: CachedStatement<'s>,
+    positions: LateStatement<'s>,
+    first_key: LateStatement<'s>,
 }
 
 impl<'s> TagIndex<'s> {
-    pub(super) fn new(snapshot: &'s Snapshot<'_>, backwards: bool) -> Result<Self> {
+    pub(super) fn new(snapshot: &'s Snapshot<'_>, backwards: bool) -> Self {
         let connection = snapshot.connection;
-        Ok(Self {
+        Self {
             snapshot,
-            positions: connection.prepare_cached(POSITIONS_OF_KEY.towards(backwards))?,
-            first_key: connection.prepare_cached(FIRST_KEY)?,
-        })
+            positions: LateStatement::new(connection, POSITIONS_OF_KEY.towards(backwards)),
+            first_key: LateStatement::new(connection, FIRST_KEY),
+        }
     }
 
     /// The first position within the bounds that occurs under all keys of the conjunction.
@@ -73,7 +74,8 @@ impl<'s> TagIndex<'s> {
         }
         let indexed = self.snapshot.indexed_part(bounds);
         if !indexed.is_empty() {
-            let mut rows = self.positions.query((indexed.above, indexed.below, key))?;
+            let statement = self.positions.get()?;
+            let mut rows = statement.query((indexed.above, indexed.below, key))?;
             while positions.len() < limit {
                 let Some(row) = rows.next()? else { break };
                 positions.push_back(position(row)?);
@@ -152,7 +154,8 @@ impl<'s> TagIndex<'s> {
         if bounds.is_empty() {
             return Ok(None);
         }
-        let mut rows = self.positions.query((bounds.above, bounds.below, key))?;
+        let statement = self.positions.get()?;
+        let mut rows = statement.query((bounds.above, bounds.below, key))?;
         rows.next()?.map(position).transpose()
     }
 
@@ -162,7 +165,7 @@ impl<'s> TagIndex<'s> {
         if self.snapshot.index_end.through == 0 {
             return Ok(unindexed);
         }
-        let mut rows = self.first_key.query((least, most))?;
+        let mut rows = self.first_key.get()?.query((least, most))?;
         let indexed: Option<i64> = rows.next()?.map(|row| row.get(0)).transpose()?;
         Ok(indexed.into_iter().chain(unindexed).min())
     }
