@@ -1,6 +1,7 @@
 //! The tests run the program, and read what it prints.
 
 mod backup;
+mod comparing;
 mod events;
 mod exit_codes;
 mod guides;
