@@ -1,0 +1,7 @@
+#![doc = include_str!("../README.md")]
+
+mod checkpoint;
+mod commit;
+mod relay;
+
+pub use relay::Relay;
