@@ -72,26 +72,27 @@ async fn slices_of_a_killed_process_are_taken_over<G: Ground>() {
 
 /// Two processes with two workers each. One after the other is killed, and another one is started.
 async fn rebuild_across_kills_equals_one_without<G: Ground>() {
-    let events = effort_up_to(10_000, 1_000_000) as u64;
-    let pause = Duration::from_millis(effort_up_to(400, 5_000) as u64);
+    let events = effort_up_to(40_000, 1_000_000) as u64;
+    let pause = Duration::from_millis(effort_up_to(250, 5_000) as u64);
     let ground = G::new().await;
     ground.append(events / 10, events).await;
-    let undisturbed = rebuilt(&ground, Duration::MAX).await;
-    let disturbed = rebuilt(&ground, pause).await;
-    println!("{events} events: {undisturbed:?}, with a kill every {pause:?}: {disturbed:?}");
+    let (undisturbed, _) = rebuilt(&ground, Duration::MAX).await;
+    let (disturbed, kills) = rebuilt(&ground, pause).await;
+    println!("{events} events: {undisturbed:?}, with {kills} kills: {disturbed:?}");
+    assert!(kills > 0, "the rebuild ended before the first kill");
     ground.store().close().await;
 }
 
-/// The time of a rebuild in which a process is killed after each pause.
-async fn rebuilt(ground: &impl Ground, pause: Duration) -> Duration {
+/// The time of a rebuild in which a process is killed after each pause, and the number of kills.
+async fn rebuilt(ground: &impl Ground, pause: Duration) -> (Duration, u32) {
     const BATCH_SIZE: usize = 1_000;
     ground.discard(1).await;
     let head = Bookmark::position_of(ground.store().head().await.unwrap());
     let begun = Instant::now();
     let mut members = VecDeque::from([(); 2].map(|()| ground.member_with(BATCH_SIZE)));
-    let mut last_kill = begun;
+    let (mut last_kill, mut kills) = (begun, 0);
     loop {
-        sleep(Duration::from_millis(50)).await;
+        sleep(Duration::from_millis(20)).await;
         let list = ground.list().await;
         if list.first().is_some_and(|version| version.position >= head) {
             break;
@@ -100,7 +101,7 @@ async fn rebuilt(ground: &impl Ground, pause: Duration) -> Duration {
             let mut victim = members.pop_front().expect("there are two");
             victim.kill().await.expect("the process can be killed");
             members.push_back(ground.member_with(BATCH_SIZE));
-            last_kill = Instant::now();
+            (last_kill, kills) = (Instant::now(), kills + 1);
         }
     }
     let time = begun.elapsed();
@@ -108,7 +109,7 @@ async fn rebuilt(ground: &impl Ground, pause: Duration) -> Duration {
         member.kill().await.expect("the process can be killed");
     }
     assert_eq!(ground.of_table("seen_1").await, ground.expected().await);
-    time
+    (time, kills)
 }
 
 #[tokio::test(flavor = "multi_thread")]
