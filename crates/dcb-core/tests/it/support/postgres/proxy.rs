@@ -1,5 +1,6 @@
 //! A TCP proxy that breaks or silences connections at chosen requests.
 
+use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
 
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
@@ -28,7 +29,8 @@ struct Plan {
     left: usize,
 }
 
-type Planned = Mutex<Option<Plan>>;
+/// A plan begins when the one before it has ended.
+type Planned = Mutex<VecDeque<Plan>>;
 
 /// A TCP proxy in front of a server.
 pub(crate) struct Proxy {
@@ -46,7 +48,7 @@ impl Proxy {
         let server = server.to_owned();
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
         let address = listener.local_addr().expect("a bound address");
-        let planned = Arc::new(Mutex::new(None));
+        let planned = Arc::new(Mutex::new(VecDeque::new()));
         let shared = Arc::clone(&planned);
         let accepting = tokio::spawn(async move {
             while let Ok((client, _)) = listener.accept().await {
@@ -78,18 +80,25 @@ impl Proxy {
 
     /// Breaks the connections of the next `times` requests that contain `text`.
     pub(crate) fn cut_at(&self, text: &'static str, cut: Cut, times: usize) {
+        self.pass();
+        self.then_cut_at(text, cut, times);
+    }
+
+    /// As [`Proxy::cut_at`], once all requests that were planned before have broken.
+    pub(crate) fn then_cut_at(&self, text: &'static str, cut: Cut, times: usize) {
         let left = times;
-        *self.planned.lock().unwrap() = Some(Plan { text, cut, left });
+        let mut planned = self.planned.lock().unwrap();
+        planned.push_back(Plan { text, cut, left });
     }
 
     /// Stops breaking connections.
     pub(crate) fn pass(&self) {
-        *self.planned.lock().unwrap() = None;
+        self.planned.lock().unwrap().clear();
     }
 
     /// Whether all planned requests have broken.
     pub(crate) fn has_cut(&self) -> bool {
-        self.planned.lock().unwrap().is_none()
+        self.planned.lock().unwrap().is_empty()
     }
 }
 
@@ -102,7 +111,7 @@ impl Drop for Proxy {
 /// The way the connection of this request breaks, if it does.
 fn cut_by(planned: &Planned, request: &[u8]) -> Option<Cut> {
     let mut planned = planned.lock().unwrap();
-    let plan = planned.as_mut()?;
+    let plan = planned.front_mut()?;
     let text = plan.text.as_bytes();
     if !text.is_empty() && !request.windows(text.len()).any(|part| part == text) {
         return None;
@@ -110,7 +119,7 @@ fn cut_by(planned: &Planned, request: &[u8]) -> Option<Cut> {
     let cut = plan.cut;
     plan.left -= 1;
     if plan.left == 0 {
-        *planned = None;
+        planned.pop_front();
     }
     Some(cut)
 }
