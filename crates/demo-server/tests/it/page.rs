@@ -1,6 +1,7 @@
 //! The page's files, board and rush.
 
 use std::collections::HashSet;
+use std::process::Command;
 
 use axum::http::{StatusCode, header};
 use demo_server::Settings;
@@ -128,6 +129,40 @@ async fn explorer_loads_only_its_own_files() {
     assert_eq!(moved.status, StatusCode::PERMANENT_REDIRECT);
     assert_eq!(moved.headers[header::LOCATION], "explorer/?token=a%20b");
     client.stop().await;
+}
+
+/// The link to the API's documentation once dropped the token.
+#[tokio::test]
+async fn links_to_other_pages_keep_the_token() {
+    let client = Client::start().await;
+    let main = client.get("/page/main.js").await.text();
+    for page in ["docs", "explorer"] {
+        let link = format!("byId('{page}').href = withToken('/{page}/');");
+        assert!(main.contains(&link), "{main}");
+    }
+    let module = Value::from(client.get("/page/api.js").await.text());
+    client.stop().await;
+    for (search, link) in [("?token=a%20b", "/docs/?token=a+b"), ("", "/docs/")] {
+        let script = format!(
+            "globalThis.location = {{ search: '{search}' }};\n\
+             const module = 'data:text/javascript,' + encodeURIComponent({module});\n\
+             const {{ withToken }} = await import(module);\n\
+             console.log(withToken('/docs/'));"
+        );
+        let mut node = Command::new("node");
+        let ran = node
+            .args(["--input-type=module", "--eval", &script])
+            .output();
+        let Some(ran) = unmet::need("node", ran.ok()) else {
+            return;
+        };
+        let errors = String::from_utf8_lossy(&ran.stderr);
+        assert_eq!(
+            String::from_utf8_lossy(&ran.stdout).trim(),
+            link,
+            "{errors}"
+        );
+    }
 }
 
 #[tokio::test]
