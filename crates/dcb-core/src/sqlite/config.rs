@@ -26,7 +26,7 @@ pub struct Config {
     /// Maximum number of index keys in memory before they move to the index in the file. An event
     /// with two tags has three keys: one for each tag, and one for searches by type. Moving many
     /// keys together writes each index page less often. During the move, up to a quarter more keys
-    /// accumulate. A log in memory moves none. Opening a log reads the events whose keys are not in the file. Default: 16,384
+    /// accumulate. Opening a log reads the events whose keys are not in the file. Default: 16,384
     /// keys, which take about 1 MB of memory and 10 ms to read.
     pub keys_in_memory: usize,
     /// Maximum number of concurrent projections. Excess calls fail. Default: 100.

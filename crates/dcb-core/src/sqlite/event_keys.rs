@@ -228,8 +228,7 @@ fn compare_keys(
     Ok(last)
 }
 
-/// Replaces the keys in the index by those of all events.
-pub(super) fn rebuild(transaction: &Connection) -> Result<()> {
+fn rebuild(transaction: &Connection) -> Result<()> {
     transaction.execute(EMPTY_TAG_INDEX, [])?;
     let head = head(transaction)?;
     let mut events = transaction.prepare(TYPES_AND_TAGS)?;

@@ -199,10 +199,6 @@ impl Log {
 
     /// Writes a copy of the log to a new file.
     pub(super) fn backup(&self, path: &Path) -> Result<(), Error> {
-        if self.is_in_memory() {
-            // Otherwise each opening of the copy would read all its events.
-            self.write(event_keys::rebuild)?;
-        }
         self.read(Holder::Backup, |connection| {
             if self.is_in_memory() {
                 return backup(connection, path).map_err(backup_error);

@@ -63,17 +63,12 @@ impl Writer {
         let file = config.opened()?;
         let of = |file| WriteAheadLog::of(&mut connection, file, config);
         let write_ahead_log = file.as_ref().map(of).transpose();
-        let keys_in_memory = match file {
-            Some(_) => config.keys_in_memory,
-            // The table of keys is in memory too. Moving keys there would only cost time.
-            None => usize::MAX,
-        };
         Ok(Self {
             write_ahead_log: write_ahead_log.map_err(|failed| error(&failed))?,
             connection,
             file,
             write_timeout: config.write_timeout,
-            keys_in_memory,
+            keys_in_memory: config.keys_in_memory,
             delays: Delays::default(),
             indexing_run: None,
         })
@@ -273,29 +268,6 @@ mod tests {
             .connection
             .pragma_update(None, "max_page_count", pages);
         set.unwrap();
-    }
-
-    /// A move of keys gives pages another order, and SQLite then walks its whole page cache at the commit.
-    #[test]
-    fn log_in_memory_moves_no_keys() {
-        let mut config = Config::memory();
-        config.keys_in_memory = 0;
-        let mut writer = Writer::open(&config).unwrap();
-        schema::ensure(writer.connection(), &config).unwrap();
-        let (keys, counters) = (UnindexedKeys::default(), Counters::default());
-        for _ in 0..3 {
-            let event = Event::builder("A").tag("a").build().unwrap();
-            let batch = [Request::new(Append::new(event), config.write_timeout)];
-            writer
-                .commit(Instant::now(), &batch, None, &keys, &counters)
-                .unwrap();
-        }
-        let moved = "SELECT count(*) FROM dcb_event_tag";
-        let moved: i64 = writer
-            .connection()
-            .query_row(moved, [], |row| row.get(0))
-            .unwrap();
-        assert_eq!(moved, 0);
     }
 
     /// SQLite reports a full disk the same way as the limit that this test sets.

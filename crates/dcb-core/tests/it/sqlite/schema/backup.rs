@@ -1,9 +1,8 @@
 //! Copies of a log that is in use.
 
 use dcb_core::EventStore as _;
-use dcb_core::sqlite::{Config, SqliteStore};
 
-use crate::support::events::{head, positions, read, tag, tagged, whole_log};
+use crate::support::events::{head, read, tag, tagged, whole_log};
 use crate::support::sqlite::files::foreign;
 use crate::support::sqlite::{connect, fresh_log, log_at};
 
@@ -37,29 +36,6 @@ async fn backup_during_appends_is_consistent() {
         .unwrap();
     assert_eq!(number, 7);
     opened.append(tagged("b")).await.unwrap();
-    opened.close().await;
-    store.close().await;
-}
-
-/// A log in memory keeps its keys outside of its tables.
-#[tokio::test(flavor = "multi_thread")]
-async fn backup_of_a_log_in_memory_has_all_keys_in_the_file() {
-    let store = SqliteStore::open(Config::memory()).await.unwrap();
-    for tag in ["a", "b", "a"] {
-        store.append(tagged(tag)).await.unwrap();
-    }
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("copy.db");
-    store.backup(&path).await.unwrap();
-    store.append(tagged("a")).await.unwrap();
-    assert_eq!(positions(&read(&store, &tag("a")).await), [1, 3, 4]);
-    let copy = log_at(path);
-    let through: i64 = foreign(&copy)
-        .query_row("SELECT through FROM dcb_indexed", [], |row| row.get(0))
-        .unwrap();
-    assert_eq!(through, 3);
-    let opened = connect(&copy).await;
-    assert_eq!(positions(&read(&opened, &tag("a")).await), [1, 3]);
     opened.close().await;
     store.close().await;
 }
