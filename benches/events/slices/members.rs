@@ -1,6 +1,6 @@
 //! Members of a sliced projection that die, while events are appended.
 //!
-//! A member has a runtime of its own. It dies when the runtime is dropped: its connections end, and it gives
+//! Each member has a runtime. It dies when the runtime is dropped: its connections end, and it gives
 //! nothing back. The handler fails at an event that does not follow the last one of its key, and a call
 //! ends when each event has been counted once. So a call that succeeds has lost, repeated and reordered
 //! nothing.

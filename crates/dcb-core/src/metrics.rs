@@ -137,7 +137,7 @@ impl Metrics {
         self.handles.decisions.lane_bytes.share()
     }
 
-    /// What became of a state in the database.
+    /// Counts a use of a state in the database.
     pub(crate) fn state_ended(&self, outcome: StateOutcome) {
         let decisions = &self.handles.decisions;
         match outcome {

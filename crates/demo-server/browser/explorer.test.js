@@ -150,12 +150,13 @@ test('categories, streams and their messages are shown', async () => {
   }, { path: '/explorer/#messages' });
 });
 
-test('series are drawn', async () => {
-  const timestamp = Date.now();
-  await post(server, '/series/write', { metric: 'opened', timestamp, value: 7 });
+test('series are drawn with the samples of this second', async () => {
   await withPage(async (page) => {
     await page.getByText(/names? of series\./).waitFor();
     await page.getByLabel('PromQL').fill('opened');
+    const timestamp = Math.floor(Date.now() / 1000) * 1000 + 999;
+    await page.clock.setFixedTime(timestamp);
+    await post(server, '/series/write', { metric: 'opened', timestamp, value: 7 });
     await page.getByRole('button', { name: 'Draw' }).click();
     await page.getByText('1 series.').waitFor();
     assert.match(await page.locator('#legend').textContent(), /opened\s*7/);

@@ -36,7 +36,7 @@ pub use wire::Wire;
 /// a transaction that notifies fails at its COMMIT. `UPDATE full_queue.state SET usage = 0` empties it.
 pub const FULL_NOTIFICATION_QUEUE: &str = include_str!("full_notification_queue.sql");
 
-/// SQL that ends the sessions of `pg_stat_activity` for which `condition` holds, and waits up to 10 s until
+/// SQL that ends the sessions of `pg_stat_activity` that satisfy `condition`, and waits up to 10 s until
 /// they are gone. On any supported version: the form of `pg_terminate_backend` that waits came with 14.
 pub fn end_sessions(condition: &str) -> String {
     format!(

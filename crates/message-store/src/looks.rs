@@ -30,7 +30,7 @@ pub(crate) struct Looks {
 #[derive(Debug, Default)]
 struct Last {
     begun: Option<Instant>,
-    /// What the last look has found, and when it began.
+    /// The result of the last look, and when it began.
     found: Option<(Instant, Option<Settled>)>,
 }
 
@@ -48,7 +48,7 @@ pub(crate) enum Next {
 }
 
 impl Looks {
-    /// What the last look has found. A read that begins now sees all of it.
+    /// The result of the last look. A read that begins now sees all of it.
     pub(crate) fn settled(&self) -> Option<Settled> {
         self.lock().found.and_then(|(_, settled)| settled)
     }

@@ -77,7 +77,7 @@ impl Notifications {
         }
     }
 
-    /// What the last look of the store's readers has found. A read that begins now sees all of it.
+    /// The result of the last look of the store's readers. A read that begins now sees all of it.
     pub(crate) fn settled(&self) -> Option<Settled> {
         self.looks.settled()
     }

@@ -300,8 +300,8 @@ impl<E: StoreError> Readers<E> {
         outage.unwrap_or_else(|| Fault::TimedOut { operation, limit }.into())
     }
 
-    /// The error of a call that began at `since`, for which a queue has no verdict. `unknown` is the
-    /// store's error for an unknown outcome.
+    /// The error of a call that began at `since` and got no verdict from a queue. `unknown` is the store's
+    /// error for an unknown outcome.
     pub fn without_verdict(
         &self,
         failed: SubmitError<E>,

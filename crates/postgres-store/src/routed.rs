@@ -168,8 +168,8 @@ impl<R: Reads> Routed<R> {
     /// polled must not keep its turn.
     ///
     /// # Errors
-    /// Those of `read`; that of an outage for which the follower waits; [`Fault::Closed`] if the runtime
-    /// shuts down before.
+    /// Those of `read`; an outage, if it lasts for the time limit of a read while the follower waits;
+    /// [`Fault::Closed`] if the runtime shuts down before.
     pub async fn in_turn<T: Send + 'static>(
         &self,
         read: impl Future<Output = Result<T, R::Error>> + Send + 'static,

@@ -17,8 +17,8 @@ use tokio::time::timeout;
 use crate::readers::Readers;
 use crate::store_error::StoreError;
 
-/// The number of followers that may read at the same time, per connection. In `dcb-core` so many short
-/// reads share a statement.
+/// The number of followers that may read at the same time, per connection. It is also the number of short
+/// reads that share a statement in `dcb-core`.
 const PER_CONNECTION: usize = 16;
 
 /// A line of followers that wait for their turn to read. Cheap to clone; clones share the line.

@@ -19,7 +19,7 @@ pub(super) const MESSAGE_DB: Npm = Npm {
     manifest: r#"{"private":true,"dependencies":{"@eventide/message-db":"1.3.1"}}"#,
 };
 
-/// The published adapter asks for the version of its own repository, which npm can't resolve.
+/// The published adapter depends on a version that npm does not have, so the version is overridden.
 pub(super) const DCB_ES: Npm = Npm {
     name: "dcb-es-7.0.1",
     manifest: r#"{"private":true,"type":"module","dependencies":{"@dcb-es/event-store":"7.0.1",

@@ -9,7 +9,7 @@ use crate::lane::Storing;
 use crate::projection::{Folding, events};
 use crate::{Bookmark, Error, EventStore, Reads, StateOptions, StoredFold};
 
-/// What became of a state that was to be stored.
+/// The result of storing a state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Refreshed {
     Stored,
@@ -71,7 +71,7 @@ async fn refresh<S: EventStore>(
 }
 
 impl Refreshed {
-    /// What follows from the answer of [`StateTable::store`](super::StateTable::store).
+    /// The result for an answer of [`StateTable::store`](super::StateTable::store).
     pub(crate) fn of(stored: Result<bool, Error>) -> Result<Self, Error> {
         Ok(match stored? {
             true => Self::Stored,

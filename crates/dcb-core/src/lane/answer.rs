@@ -1,8 +1,8 @@
 //! The answer to a decision, and the commits of a lane while its only member polls them.
 //!
-//! A member that begins a commit polls it as part of its own call, so a lone decision needs no task. As
-//! soon as another member arrives, or the first one leaves, a spawned task goes on: no member waits
-//! for another one to be polled.
+//! A member that begins a commit polls it in its call, so a lone decision needs no task. As soon as
+//! another member arrives, or the first one leaves, a spawned task goes on: no member waits for another
+//! one to be polled.
 
 use std::future::Future;
 use std::pin::Pin;

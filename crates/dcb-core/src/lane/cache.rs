@@ -197,7 +197,7 @@ impl Cache {
         self.metrics.lane_evicted();
     }
 
-    /// What became of a state in the database.
+    /// Counts a use of a state in the database.
     pub(super) fn count_state(&self, outcome: StateOutcome) {
         let count = match outcome {
             StateOutcome::Loaded => &self.counts.states_loaded,

@@ -20,7 +20,7 @@ pub(crate) struct Decision {
     pub(crate) deadline: Instant,
 }
 
-/// What became of a decision.
+/// The result of a decision.
 #[derive(Debug)]
 pub(crate) enum Outcome {
     /// What it saw is committed, and so are its events, if it has any.
@@ -33,7 +33,7 @@ pub(crate) enum Outcome {
     Failed(Error),
 }
 
-/// What became of a group.
+/// The result of a group.
 pub(super) enum GroupOutcome {
     /// The positions; `None` if the group has no events, and no other event matches.
     Committed(Option<Appended>),
@@ -142,7 +142,7 @@ impl Group {
     /// once.
     pub(super) fn append(&mut self, query: &Query, after: Option<Bookmark>) -> Append {
         let boundary = AppendCondition::fail_if(query.clone()).after(after);
-        // Each event has the trace of its own member.
+        // Each event has its member's trace already.
         let mut append = Append::of(mem::take(&mut self.events))
             .condition(boundary)
             .conditions(mem::take(&mut self.conditions));

@@ -65,7 +65,7 @@ impl Known {
     /// A state replaces events of this size.
     const FOLDED_BYTES: usize = 64 << 10;
 
-    /// What the allocator adds to the content of an event.
+    /// Bytes that the allocator adds to the content of an event.
     const EVENT_BYTES: usize = 16;
 
     /// The size of what is kept for later callers; `None` if it is not worth it. Nothing is pending.
@@ -140,7 +140,7 @@ impl Known {
         self.read_to = Some(bookmark);
     }
 
-    /// Whether the state in the database lacks so many events that it is to be stored again.
+    /// Whether the state in the database is due to be stored again.
     pub(super) fn is_unstored(&self, options: StateOptions) -> bool {
         !self.is_not_storable && options.is_due(self.unstored)
     }

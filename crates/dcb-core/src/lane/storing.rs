@@ -12,7 +12,7 @@ pub(crate) struct Storing {
     lane: Arc<Lane>,
 }
 
-/// What became of a stored state.
+/// A use of a stored state.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum StateOutcome {
     /// A decision began with it.

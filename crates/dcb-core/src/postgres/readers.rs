@@ -72,7 +72,7 @@ impl Readers {
         self.head.store(head, Ordering::Relaxed);
     }
 
-    /// What a short read has found. `None` if its range turned out to be long.
+    /// The events of a short read. `None` if its range turned out to be long.
     pub(super) fn found_by_short_read(
         &self,
         answer: Answer,

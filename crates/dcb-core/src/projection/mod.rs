@@ -81,7 +81,7 @@ pub trait Projection: Send + Sync {
     fn apply(&self, state: &mut Self::State, event: &SequencedEvent) -> Result<(), Error>;
 
     /// Applies an event that [`Projection::reads`] has returned, not merged with the reads of another
-    /// projection. The default calls [`Projection::apply`]; a projection for which each such event matches
+    /// projection. The default calls [`Projection::apply`]. A projection that matches each such event
     /// need not compare it.
     ///
     /// # Errors

@@ -1,4 +1,4 @@
-//! What the members of a version in this process have done, as metrics. README.md lists the names.
+//! Metrics of the members of a version in this process. README.md lists the names.
 
 use store_meter::{Counter, Gauge, Share};
 
@@ -16,7 +16,7 @@ pub(super) struct Meter {
     parked: Counter,
 }
 
-/// What a member adds to the gauges while it works.
+/// The share of a member in the gauges while it works.
 pub(super) struct MemberShare {
     pub(super) slices: Share,
     pub(super) lag: Share,

@@ -249,7 +249,7 @@ where
         }
     }
 
-    /// Applies each share with a worker of its own, all at once.
+    /// Applies all shares at once, each with another worker.
     async fn apply(&self, shares: Vec<Share>, workers: &mut Vec<M>) -> Result<Vec<Moved>, Error> {
         let mut running = JoinSet::new();
         for share in shares {

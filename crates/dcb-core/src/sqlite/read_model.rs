@@ -197,7 +197,7 @@ impl<H: Handler> SqliteReadModel<H> {
         })
     }
 
-    /// The same read model on a connection of its own, or on the shared one, with this handler.
+    /// The same read model on a new connection, or on the shared one, with this handler.
     pub(super) fn beside(&self, handler: H) -> Self {
         let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         let opened = match &state.opened {

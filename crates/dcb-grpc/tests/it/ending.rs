@@ -1,4 +1,4 @@
-//! What a server does with its calls when it stops.
+//! The calls of a server that stops.
 
 use dcb_core::EventStore as _;
 use dcb_grpc::proto::{ReadRequest, ReadResponse, SubscribeRequest};

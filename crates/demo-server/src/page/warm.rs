@@ -127,7 +127,7 @@ fn batches(events: u32) -> impl Iterator<Item = usize> {
         .map(move |from| BATCH.min(events - from))
 }
 
-/// The store with lanes of its own. Counts reads.
+/// The store with separate lanes. Counts reads.
 #[derive(Clone)]
 struct Counted {
     store: Events,

@@ -97,7 +97,7 @@ async fn memory_stays_in_bounds_while_series_come_and_go() {
     }
 }
 
-/// The samples and answers of these queries take some 400 MB, of which 140 MB once stayed with the process.
+/// The samples and answers of these queries take some 400 MB. Once, 140 MB of them stayed with the process.
 #[tokio::test]
 async fn memory_of_large_queries_is_returned() {
     let server = Server::start();

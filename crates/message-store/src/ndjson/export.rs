@@ -29,8 +29,8 @@ pub struct ExportOptions {
 /// Data and metadata are as the store returns them, and the time is in UTC. If the store reads from a
 /// replica that is behind, the export lacks the newest messages.
 ///
-/// An export of all categories ends with the checkpoints that consumers had when it started. What a
-/// consumer handles during the export, it handles again in the new store, so stop the consumers first.
+/// An export of all categories ends with the checkpoints that consumers had when it started. Stop
+/// the consumers first: messages that they handle during the export are handled again in the new store.
 ///
 /// Writes to `output` may block the calling task. Pass a buffer in memory, or call this where
 /// blocking is allowed.

@@ -28,7 +28,7 @@ const ACTUAL: &str = "SELECT a.attname::text, format_type(a.atttypid, a.atttypmo
      WHERE n.nspname = $1 AND c.relname = 'messages' AND c.relkind = 'r' \
        AND a.attnum > 0 AND NOT a.attisdropped";
 
-/// What the adoption changes or needs, and is not there.
+/// Objects that the adoption changes or needs and that are missing.
 const MISSING: &str = "\
     SELECT format('relation %s is not a table: give the table of messages this name', c.oid::regclass) \
       FROM pg_catalog.pg_class c \

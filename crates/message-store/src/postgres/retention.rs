@@ -15,10 +15,10 @@ use crate::{Category, Error, Fault, ListStreams, Position, StreamName};
 
 /// Streams per transaction.
 const STREAMS_PER_TRANSACTION: u64 = 500;
-/// Messages per transaction at first, as in SQLite. What the steps before have deleted stays deleted.
+/// Messages per transaction at first, as in SQLite. The deletions of earlier steps stay.
 const MESSAGES_PER_TRANSACTION: i64 = 2_048;
 
-/// A deletion in steps, each in a transaction of its own.
+/// A deletion in steps of one transaction each.
 struct Steps<'s> {
     store: &'s PostgresStore,
     /// The next step deletes at most this many messages.

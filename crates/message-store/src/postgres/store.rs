@@ -71,7 +71,7 @@ pub(super) struct Shared {
     pub(super) statements: Arc<Statements>,
     pub(super) counters: Arc<Counters>,
     pub(super) notifier: Arc<Notifier>,
-    /// What was settled last, and where the server's log was when it was found first.
+    /// The last result that was settled, and where the server's log was when it was found first.
     pub(super) settled: Mutex<Option<(Settled, u64)>>,
     listener: Channel,
 }

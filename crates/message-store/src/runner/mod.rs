@@ -1,6 +1,7 @@
 //! A consumer that goes on: through outages, and past messages that can't be handled.
 //!
-//! The checkpoint never passes a message that is neither handled nor set aside. So a crash can repeat messages, but not lose one. `tests/it/runner` fails without this.
+//! The checkpoint never passes a message that is neither handled nor set aside. So a crash can repeat
+//! messages, but not lose one. `tests/it/runner` fails without this.
 
 mod checkpoint;
 mod failure;

@@ -34,7 +34,7 @@ pub(super) struct Parked {
     waiting: HashMap<String, BTreeMap<GlobalPosition, Reference>>,
 }
 
-/// What a record says of its message.
+/// Whether a record parks its message or ends the wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     Parked,
@@ -275,7 +275,10 @@ impl<S: MessageStore> Consumer<S> {
     /// The messages that were skipped or parked, by global position.
     pub(super) async fn set_aside(&mut self) -> Result<Vec<SetAside>, Error> {
         let mut all = self.skipped().await?;
-        self.parked.read(&self.store).await?;
+        let mut pauses = Pauses::new(&self.options);
+        while !self.parked.read(&self.store).await? {
+            sleep(pauses.next()).await;
+        }
         let waiting = self.parked.waiting.values().flat_map(BTreeMap::values);
         all.extend(waiting.cloned().map(|reference| reference.set_aside(true)));
         all.sort_by_key(|message| message.global_position);

@@ -1,4 +1,4 @@
-//! What a record says of a message that was set aside.
+//! The metadata of a record: the message that was set aside, and why.
 
 use md5::{Digest, Md5};
 use serde::{Deserialize, Serialize};

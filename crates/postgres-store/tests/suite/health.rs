@@ -1,4 +1,4 @@
-//! What the health of a store depends on.
+//! Health waits for no call of others.
 
 use local_postgres::SessionProxy;
 

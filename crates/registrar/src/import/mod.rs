@@ -55,8 +55,8 @@ pub(crate) async fn dry_run(
     Ok((counts, faults))
 }
 
-/// Appends the events of the source that the store has not imported yet. Ends at the first fault; what
-/// was before it in the source is in the store.
+/// Appends the events of the source that the store has not imported yet. Ends at the first fault. The store
+/// then has all events before it.
 pub(crate) async fn import(
     source: &mut impl Source,
     name: &str,

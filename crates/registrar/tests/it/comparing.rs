@@ -1,5 +1,5 @@
-//! The end of a move: each part of an event or a message counts for the verdict and for the hash, and what the
-//! source got meanwhile is told.
+//! The end of a move: each part of an event or a message counts for the verdict and for the hash, and the
+//! report names the events that the source got meanwhile.
 
 use std::io::{BufRead as _, BufReader};
 use std::process::{Command, Stdio};

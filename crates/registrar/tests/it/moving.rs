@@ -182,7 +182,7 @@ async fn a_target_that_differs_is_refused() {
         assert!(failed.contains("does not have"), "{failed}");
         assert_eq!(events_of(&target), 1, "nothing was copied");
     }
-    // What the copy does not see is found by the comparison: another event before the last one, another
+    // The comparison finds differences that the copy does not see: another event before the last one, another
     // command, another tracked position.
     let exported = printed(&["events", "export", &source.place]);
     for (part, other, found) in [

@@ -1,4 +1,4 @@
-//! What health says of the durability of commits.
+//! The durability of commits in the health.
 
 use sqlite_store::{Durability, FileConfig, Location};
 

@@ -1,4 +1,4 @@
-//! What a store logs of its file.
+//! The log events of a store about its file.
 
 use sqlite_store::{FileConfig, Location};
 use store_meter::testing::Log;

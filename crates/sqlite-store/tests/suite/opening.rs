@@ -9,7 +9,7 @@ use tokio::task::JoinSet;
 use crate::Place;
 use crate::store::{Failed, Store};
 
-/// Who opens the file while another installs the schema sees none or all of it.
+/// A store that opens the file while another one installs the schema sees none or all of it.
 pub(crate) async fn stores_that_open_together_make_one_store<S: Store>(place: &Place<S>) {
     const STORES: u64 = 8;
     for round in 0..10 {

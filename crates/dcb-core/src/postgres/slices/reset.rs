@@ -1,4 +1,4 @@
-//! Kept projections from outside: where each is, and a new start.
+//! Kept projections from outside: their checkpoints, and a new start.
 
 use sqlx::AssertSqlSafe;
 use sqlx::postgres::PgConnection;
@@ -44,7 +44,7 @@ impl Projections {
     /// checkpoint goes back to the beginning and these tables are emptied; a name is one as in SQL, with or
     /// without a schema. Without tables the state stays, and each event is handled again.
     ///
-    /// `version` is that of a sliced projection; its slices that have stopped go on, and its events that were set
+    /// A sliced projection has a `version`. Its slices that have stopped go on, and its events that were set
     /// aside are forgotten. A runner that works meanwhile notices, and goes on from the beginning.
     /// [`ProjectionRunner::rebuild`](crate::ProjectionRunner::rebuild) is for code that has the handler.
     ///

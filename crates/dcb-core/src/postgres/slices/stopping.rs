@@ -1,7 +1,7 @@
 //! Brings all slices of a version to one position, while its members work on.
 //!
 //! The members pass the position only after the time that is set here, so a program that dies meanwhile
-//! holds nobody up. Correctness does not depend on that time: the positions are compared under the lock
+//! does not hold them up. Correctness does not depend on that time: the positions are compared under the lock
 //! of the version's row.
 
 use sqlx::postgres::PgConnection;

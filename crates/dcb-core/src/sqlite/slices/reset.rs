@@ -40,7 +40,7 @@ impl Projections {
     /// checkpoint goes back to the beginning and these tables are emptied. Without tables the state stays, and each
     /// event is handled again.
     ///
-    /// `version` is that of a sliced projection; its slices that have stopped go on, and its events that were set
+    /// A sliced projection has a `version`. Its slices that have stopped go on, and its events that were set
     /// aside are forgotten. A runner that works meanwhile notices, and goes on from the beginning.
     /// [`ProjectionRunner::rebuild`](crate::ProjectionRunner::rebuild) is for code that has the handler.
     ///

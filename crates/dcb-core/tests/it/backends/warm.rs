@@ -1,4 +1,4 @@
-//! What decisions see of a log that they have decided on before.
+//! Decisions on a log that they have decided on before, and the events that they see.
 
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};

@@ -1,5 +1,5 @@
 //! A member that stands still between its read and its transaction, as a process that is paused, and goes
-//! on later. What it knows of its slices may be wrong by then.
+//! on later. By then its slices may belong to others.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -23,7 +23,7 @@ on_each_database! {
 const SECOND_BATCH: u64 = 17;
 const EVENTS: u64 = 200;
 
-/// A member with a runtime of its own: while it stands still, it gives no sign of life.
+/// A member in a separate runtime: while it stands still, it gives no sign of life.
 struct Late {
     is_still: Arc<AtomicBool>,
     may_go_on: Arc<AtomicBool>,

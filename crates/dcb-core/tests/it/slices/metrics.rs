@@ -1,4 +1,4 @@
-//! What members record is what the table in README.md says.
+//! The metrics of members are those in the table of README.md.
 
 use std::collections::BTreeSet;
 
@@ -17,7 +17,7 @@ on_each_database! {
 const REFUSED: u64 = 24;
 const VERSION: Option<(&str, &str)> = Some(("version", "1"));
 
-/// A log of 100 events, of which the handler refuses one, and a member that has not started.
+/// A log of 100 events, a handler that refuses one of them, and a member that has not started.
 async fn refusing<G: Ground>(ground: &G) -> (G::Store, Runner<G>, Recording) {
     ground.append(10, 100).await;
     ground

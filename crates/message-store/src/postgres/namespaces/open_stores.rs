@@ -9,7 +9,7 @@ use tokio::sync::OwnedMutexGuard;
 use super::PostgresStore;
 use crate::{MessageStore as _, NamespaceName, Stats};
 
-/// The open stores. Each name has a place of its own: a namespace that is slow to open or to delete, for
+/// The open stores. Each name has a separate place: a namespace that is slow to open or to delete, for
 /// example because a transaction uses it, delays no other.
 #[derive(Default)]
 pub(super) struct OpenStores {

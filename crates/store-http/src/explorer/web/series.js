@@ -23,7 +23,8 @@ export async function showSeries() {
 
 async function draw() {
   const { query, span } = form.elements;
-  const end = Math.floor(Date.now() / 1000);
+  // Rounded up, so that the samples of this second are drawn.
+  const end = Math.ceil(Date.now() / 1000);
   const start = end - Number(span.value);
   const step = Math.max(Math.ceil((end - start) / POINTS), 1);
   const { result } = await prometheus('query_range', { query: query.value, start, end, step });
