@@ -103,8 +103,8 @@ pub use query::{Query, QueryBuilder, QueryItem};
 pub use read::{EventStream, Events, ReadOptions};
 pub use runner::{HandlerError, ProjectionRunner, ReadModel};
 pub use slices::{
-    OnFailure, ProjectionCheckpoint, ProjectionState, ProjectionStatus, SetAside, SliceKey,
-    SliceOptions, SlicedModel, SlicedRunner,
+    ProjectionCheckpoint, ProjectionState, ProjectionStatus, SetAside, SliceKey, SliceOptions,
+    SlicedModel, SlicedRunner,
 };
 pub use stats::Stats;
 pub use store::EventStore;
@@ -116,4 +116,4 @@ pub use trace::span_of;
 pub use tracking::Tracking;
 pub use upcast::{Upcasting, Upcasts, VersionCheck, Versions, check_versions};
 
-pub use store_fault::{Fault, Health, Listener, Problem, Reason};
+pub use store_fault::{Fault, Health, Listener, OnFailure, Problem, Reason};

@@ -77,9 +77,7 @@ pub use notifications::{Notifications, Notifier};
 pub use position::{GlobalPosition, Position};
 pub use read::{CategoryRead, StreamRead};
 pub use recorded::{RecordedMessage, RecordedParts};
-pub use runner::{
-    Failure, HandlerError, MessageRunner, OnFailure, Outage, Progress, RunOptions, SetAside,
-};
+pub use runner::{Failure, HandlerError, MessageRunner, Outage, Progress, RunOptions, SetAside};
 pub use start::Start;
 pub use stats::Stats;
 pub use store::MessageStore;
@@ -89,4 +87,4 @@ pub use trace::span_of;
 pub use write::{StreamWrite, Written};
 pub use write_until_known::write_until_known;
 
-pub use store_fault::{Fault, Health, Listener, Problem, Reason};
+pub use store_fault::{Fault, Health, Listener, OnFailure, Problem, Reason};

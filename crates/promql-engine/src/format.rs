@@ -1,5 +1,5 @@
 use super::QueryError;
-use super::plan::tree;
+use super::plan::{is_marked, tree};
 
 /// The query in the usual layout: one space between tokens, and long expressions on several indented
 /// lines.
@@ -9,7 +9,7 @@ use super::plan::tree;
 ///
 /// # Errors
 /// [`QueryError::Syntax`] or [`QueryError::TooLarge`]; [`QueryError::Unsupported`] for a duration with
-/// `step()` or `range()`.
+/// `step()` or `range()`, and for `anchored` and `smoothed`.
 ///
 /// ```
 /// use promql_engine::format_query;
@@ -23,5 +23,10 @@ pub fn format_query(text: &str) -> Result<String, QueryError> {
         let what = "the layout of a duration with `step()` or `range()`".into();
         return Err(QueryError::Unsupported { what });
     }
-    Ok(tree.prettify())
+    let layout = tree.prettify();
+    if is_marked(&layout) {
+        let what = "the layout of `anchored` and `smoothed`".into();
+        return Err(QueryError::Unsupported { what });
+    }
+    Ok(layout)
 }

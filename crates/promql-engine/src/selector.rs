@@ -1,5 +1,5 @@
 use super::QueryError;
-use super::plan::{Placement, Plan, Selector, Vector, lower};
+use super::plan::{Extent, Placement, Plan, Selector, Vector, lower};
 use crate::Matcher;
 
 /// The matchers of a series selector, `up{job="node"}`, as in the `match[]` parameter of
@@ -17,6 +17,7 @@ pub fn parse_selector(text: &str) -> Result<Vec<Matcher>, QueryError> {
                     offset_ms: 0,
                     at: None,
                 },
+            extent: Extent::Inside,
         })) => Ok(matchers),
         _ => Err(QueryError::Syntax {
             reason: "expected a series selector".into(),

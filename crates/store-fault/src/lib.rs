@@ -2,6 +2,7 @@
 
 mod fault;
 mod health;
+mod on_failure;
 mod problem;
 mod reason;
 mod store_url;
@@ -9,6 +10,7 @@ mod text;
 
 pub use fault::Fault;
 pub use health::{Health, Listener};
+pub use on_failure::OnFailure;
 pub use problem::Problem;
 pub use reason::{Reason, SharedError, shared};
 pub use store_url::StoreUrl;

@@ -7,7 +7,7 @@ pub struct CallCost {
     pub reads: f64,
     /// Commits of the database. Calls that share a commit have a part of it each.
     pub commits: f64,
-    /// Allocations in this process, counted during the warm-up. The harness makes some of them.
+    /// Allocations in this process, counted during the warm-up of the last turn. The harness makes some of them.
     pub allocations: f64,
 }
 

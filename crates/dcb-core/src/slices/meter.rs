@@ -2,8 +2,7 @@
 
 use store_meter::{Counter, Gauge, Share};
 
-use super::OnFailure;
-use crate::Metrics;
+use crate::{Metrics, OnFailure};
 
 /// The handles of one version.
 #[derive(Clone, Debug, Default)]

@@ -27,6 +27,6 @@ mod trouble;
 pub use checkpoint::ProjectionCheckpoint;
 pub use key::SliceKey;
 pub use model::{ProjectionState, ProjectionStatus, SetAside};
-pub use options::{OnFailure, SliceOptions};
+pub use options::SliceOptions;
 pub use runner::SlicedRunner;
 pub use sliced_model::SlicedModel;

@@ -1,4 +1,4 @@
-use crate::SubscribeOptions;
+use crate::{OnFailure, SubscribeOptions};
 
 /// The options of a [`SlicedRunner`](crate::SlicedRunner).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,19 +18,6 @@ pub struct SliceOptions {
     /// The events that the member applies in a second at most, for a rebuild that leaves the server to
     /// others. Default: no limit.
     pub events_per_second: Option<u32>,
-}
-
-/// The way on after an event that a handler can't handle. Other slices go on in any case.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum OnFailure {
-    /// The slice stops before the event until it is resumed.
-    Stop,
-    /// The event is recorded and skipped.
-    Skip,
-    /// The event and all later ones of its key are recorded, to be replayed in order. Other keys of
-    /// the slice go on.
-    Park,
 }
 
 impl SliceOptions {

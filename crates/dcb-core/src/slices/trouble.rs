@@ -5,13 +5,13 @@ use std::sync::Arc;
 use group_commit::Backoff;
 use tracing::Instrument as _;
 
+use super::SliceOptions;
 use super::meter::Meter;
 use super::model::Model;
 use super::runner::Moved;
 use super::share::Share;
-use super::{OnFailure, SliceOptions};
 use crate::trace::span_of;
-use crate::{Error, Progress};
+use crate::{Error, OnFailure, Progress};
 
 /// Applies shares, with retries.
 pub(super) struct Patience {

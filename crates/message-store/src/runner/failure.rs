@@ -24,19 +24,6 @@ pub enum Failure {
     Message(HandlerError),
 }
 
-/// The way on after a message that a handler can't handle, in the words of `dcb-core`'s sliced projections.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum OnFailure {
-    /// The run ends before the message, with [`Error::Handler`]. The next run tries it again.
-    Stop,
-    /// A copy of the message goes to the poison stream, and the message is skipped.
-    Skip,
-    /// The message and all later ones of its stream are recorded, to be
-    /// [replayed](crate::MessageRunner::replay) in order. Other streams go on.
-    Park,
-}
-
 impl<E: Into<HandlerError>> From<E> for Failure {
     fn from(error: E) -> Self {
         let error = error.into();

@@ -15,9 +15,9 @@ use super::patience::Pauses;
 use super::poison::Poison;
 use super::reference::Reference;
 use super::stop::Stop;
-use super::{Consumer, End, Failure, HandlerError, OnFailure};
+use super::{Consumer, End, Failure, HandlerError};
 use crate::trace::span_of;
-use crate::{Error, ExpectedVersion, Message, MessageStore, RecordedMessage};
+use crate::{Error, ExpectedVersion, Message, MessageStore, OnFailure, RecordedMessage};
 
 /// A handler has failed at each try of a message.
 pub(super) struct Failed {

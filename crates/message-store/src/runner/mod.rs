@@ -20,7 +20,7 @@ use std::convert::Infallible;
 use std::future::{Future, pending};
 use std::pin::pin;
 
-pub use failure::{Failure, HandlerError, OnFailure};
+pub use failure::{Failure, HandlerError};
 pub use options::RunOptions;
 pub use progress::{Outage, Progress};
 pub use reference::SetAside;

@@ -1,6 +1,6 @@
 use std::time::Duration;
 
-use super::OnFailure;
+use crate::OnFailure;
 
 /// Settings of a [`MessageRunner`](crate::MessageRunner).
 #[derive(Clone, Debug)]

@@ -3,7 +3,8 @@
 use super::stepped::settled;
 use super::{Evaluation, Stepped};
 use crate::absence::present;
-use crate::plan::{Aggregation, Matrix, Plan, Vector};
+use crate::functions::extended_samples;
+use crate::plan::{Aggregation, Extent, Matrix, Plan, Vector};
 use crate::steps::Steps;
 use crate::{InstantSeries, QueryError, RangeSeries, Value};
 use crate::{Labels, Sample};
@@ -83,17 +84,24 @@ impl Evaluation<'_> {
 
     /// The samples of a range vector at one time.
     fn samples(&self, matrix: &Matrix, steps: Steps) -> Result<Vec<RangeSeries>, QueryError> {
+        let extent = matrix.extent();
         let mut out = Vec::new();
         self.slide(matrix, steps, |windows| {
             let Some(window) = windows.next(0) else {
                 return Ok(());
             };
-            let pairs = window.timestamps.iter().zip(window.values);
-            let sample = |(&timestamp_ms, &value)| Sample {
+            let pairs = match extent {
+                Extent::Inside => {
+                    let times = window.timestamps.iter().copied();
+                    times.zip(window.values.iter().copied()).collect()
+                }
+                extent => extended_samples(&window, extent == Extent::Smoothed),
+            };
+            let sample = |(timestamp_ms, value)| Sample {
                 timestamp_ms,
                 value,
             };
-            let samples = pairs.map(sample).collect();
+            let samples = pairs.into_iter().map(sample).collect();
             let labels = windows.samples.labels.clone();
             out.push(RangeSeries { labels, samples });
             Ok(())

@@ -9,7 +9,7 @@ use super::{Evaluation, Stepped};
 use crate::QueryError;
 use crate::absence::is_absent;
 use crate::labels::{value_of, with_label};
-use crate::plan::{InfoSelector, Selector, Vector};
+use crate::plan::{Extent, InfoSelector, Selector, Vector};
 use crate::steps::Steps;
 use crate::{Labels, METRIC_NAME, MatchOp, Matcher};
 
@@ -52,6 +52,7 @@ impl Evaluation<'_> {
         let selector = Selector {
             matchers,
             placement: info.placement,
+            extent: Extent::Inside,
         };
         self.select(&selector, steps, |(time, _)| time as f64)
     }

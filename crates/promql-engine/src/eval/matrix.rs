@@ -5,7 +5,7 @@ use super::{Evaluation, Stepped};
 use crate::QueryError;
 use crate::absence::{ABSENT, is_absent};
 use crate::functions::{SeriesFacts, Window, WindowFunction};
-use crate::plan::{Matrix, Scalar, Vector};
+use crate::plan::{Extent, Matrix, Scalar, Selector, Vector};
 use crate::steps::Steps;
 use crate::time::whole_milliseconds;
 use crate::{Labels, Selected};
@@ -19,8 +19,8 @@ pub(super) struct Samples<'a> {
     pub(super) labels: &'a Labels,
     /// Whether the answer omits the metric's name.
     drops_name: bool,
-    timestamps: &'a [i64],
-    values: &'a [f64],
+    pub(super) timestamps: &'a [i64],
+    pub(super) values: &'a [f64],
 }
 
 /// Called with each series of a range vector.
@@ -29,6 +29,21 @@ pub(super) struct Samples<'a> {
 pub(super) type Visitor<'v> = &'v mut dyn FnMut(Samples<'_>) -> Result<(), QueryError>;
 
 impl Evaluation<'_> {
+    /// The range of a selector with its modifier.
+    pub(super) fn range_of(&self, selector: &Selector, width: i64) -> Range {
+        let lookback = whole_milliseconds(self.options.lookback);
+        let (before, after) = match selector.extent {
+            Extent::Inside => (0, 0),
+            Extent::Anchored => (lookback, 0),
+            Extent::Smoothed => (lookback, lookback),
+        };
+        Range {
+            width,
+            before,
+            after,
+        }
+    }
+
     /// Applies a function to the windows of each series.
     pub(super) fn window(
         &self,
@@ -84,17 +99,19 @@ impl Evaluation<'_> {
         steps: Steps,
         mut visit: impl FnMut(&mut Windows<'_>) -> Result<(), QueryError>,
     ) -> Result<(), QueryError> {
-        let (placement, range_ms) = match operand {
-            Matrix::Selector { selector, range_ms } => (selector.placement, *range_ms),
+        let (placement, range) = match operand {
+            Matrix::Selector { selector, range_ms } => {
+                (selector.placement, self.range_of(selector, *range_ms))
+            }
             Matrix::Subquery {
                 placement,
                 range_ms,
                 ..
-            } => (*placement, *range_ms),
+            } => (*placement, Range::inside(*range_ms)),
         };
         let ends = self.placed(steps, placement);
         self.each_series(operand, ends, &mut |samples| {
-            visit(&mut Windows::new(samples, steps, ends, range_ms))
+            visit(&mut Windows::new(samples, steps, ends, range))
         })
     }
 
@@ -108,7 +125,7 @@ impl Evaluation<'_> {
     ) -> Result<(), QueryError> {
         match operand {
             Matrix::Selector { selector, range_ms } => {
-                let (from, to) = reach(ends, *range_ms);
+                let (from, to) = self.range_of(selector, *range_ms).reach(ends);
                 let selection = self.storage.select(&selector.matchers, from, to)?;
                 self.present_samples(&*selection, &sorted(&*selection), visit)
             }
@@ -187,11 +204,30 @@ impl Evaluation<'_> {
     }
 }
 
-/// The first and the last time in the ranges that end at these steps.
-pub(super) fn reach(ends: Steps, range_ms: i64) -> (i64, i64) {
-    // A range excludes its start.
-    let from = ends.first().saturating_sub(range_ms).saturating_add(1);
-    (from, ends.last())
+/// A range of time, and how far outside of it a sample may be that belongs to it, in ms.
+#[derive(Clone, Copy)]
+pub(super) struct Range {
+    width: i64,
+    before: i64,
+    after: i64,
+}
+
+impl Range {
+    fn inside(width: i64) -> Self {
+        Self {
+            width,
+            before: 0,
+            after: 0,
+        }
+    }
+
+    /// The first and the last time in the ranges that end at these steps.
+    pub(super) fn reach(self, ends: Steps) -> (i64, i64) {
+        let start = ends.first().saturating_sub(self.width);
+        // A range excludes its start.
+        let from = start.saturating_sub(self.before).saturating_add(1);
+        (from, ends.last().saturating_add(self.after))
+    }
 }
 
 fn keep_present(
@@ -216,20 +252,20 @@ pub(super) struct Windows<'a> {
     facts: SeriesFacts<'a>,
     steps: Steps,
     ends: Steps,
-    range_ms: i64,
+    range: Range,
     from: usize,
     to: usize,
 }
 
 impl<'a> Windows<'a> {
     /// The windows of this width that end at `ends`, one for each of the steps.
-    pub(super) fn new(samples: Samples<'a>, steps: Steps, ends: Steps, range_ms: i64) -> Self {
+    pub(super) fn new(samples: Samples<'a>, steps: Steps, ends: Steps, range: Range) -> Self {
         Self {
             samples,
-            facts: SeriesFacts::new(samples.values, ends.overlap(range_ms)),
+            facts: SeriesFacts::new(samples.values, ends.overlap(range.width)),
             steps,
             ends,
-            range_ms,
+            range,
             from: 0,
             to: 0,
         }
@@ -240,23 +276,48 @@ impl<'a> Windows<'a> {
     #[inline(always)]
     pub(super) fn next(&mut self, step: usize) -> Option<Window<'_>> {
         let end = self.ends.time(step);
-        let start = end.saturating_sub(self.range_ms);
+        let start = end.saturating_sub(self.range.width);
         let Samples {
             timestamps, values, ..
         } = self.samples;
         // Both bounds only move forward, because steps ascend.
         self.to += count_while(&timestamps[self.to..], |timestamp| timestamp <= end);
         self.from += count_while(&timestamps[self.from..], |timestamp| timestamp <= start);
-        let range = self.from..self.to;
+        let mut range = self.from..self.to;
+        if self.range.before > 0 {
+            range = self.extended(start, end);
+        }
         (!range.is_empty()).then(|| Window {
             timestamps: &timestamps[range.clone()],
-            values: &values[range],
+            values: &values[range.clone()],
             start,
             end,
             step_time: self.steps.time(step),
-            first: self.from,
+            first: range.start,
             series: &self.facts,
         })
+    }
+
+    /// The samples inside, with the last one before them, and the first one after them unless there is one at the
+    /// end. None if all are outside on the same side.
+    #[cold]
+    fn extended(&self, start: i64, end: i64) -> std::ops::Range<usize> {
+        let timestamps = self.samples.timestamps;
+        let (mut from, mut to) = (self.from, self.to);
+        let is_near = |index: &usize| timestamps[*index] > start.saturating_sub(self.range.before);
+        if let Some(before) = from.checked_sub(1).filter(is_near) {
+            from = before;
+        }
+        let after = timestamps.get(to).filter(|_| self.range.after > 0);
+        let is_at_end = to > 0 && timestamps[to - 1] == end;
+        if !is_at_end && after.is_some_and(|time| *time <= end.saturating_add(self.range.after)) {
+            to += 1;
+        }
+        // Alone, a sample outside tells nothing of the range.
+        match self.from == self.to && to - from < 2 {
+            true => 0..0,
+            false => from..to,
+        }
     }
 }
 

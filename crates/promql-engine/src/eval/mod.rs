@@ -15,6 +15,7 @@ mod sampling;
 mod scalar;
 mod selector;
 mod set;
+mod smoothed;
 mod sorted;
 mod stepped;
 mod threads;

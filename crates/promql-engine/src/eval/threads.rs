@@ -4,7 +4,7 @@ use std::panic::resume_unwind;
 use std::thread;
 
 use super::Evaluation;
-use super::matrix::{Windows, reach};
+use super::matrix::Windows;
 use super::selector::sorted;
 use crate::QueryError;
 use crate::plan::Selector;
@@ -24,14 +24,15 @@ impl Evaluation<'_> {
         apply: impl Fn(&mut Windows<'_>) -> Result<T, QueryError> + Sync,
     ) -> Result<Vec<T>, QueryError> {
         let ends = self.placed(steps, selector.placement);
-        let (from, to) = reach(ends, range_ms);
+        let range = self.range_of(selector, range_ms);
+        let (from, to) = range.reach(ends);
         let selection = self.storage.select(&selector.matchers, from, to)?;
         let selection = &*selection;
         let series = sorted(selection);
         let applied = &|series: &[usize]| -> Result<Vec<T>, QueryError> {
             let mut out = Vec::with_capacity(series.len());
             self.present_samples(selection, series, &mut |samples| {
-                out.push(apply(&mut Windows::new(samples, steps, ends, range_ms))?);
+                out.push(apply(&mut Windows::new(samples, steps, ends, range))?);
                 Ok(())
             })?;
             Ok(out)

@@ -5,7 +5,7 @@ use super::{Evaluation, Stepped, arithmetic};
 use crate::Labels;
 use crate::QueryError;
 use crate::functions::Elementwise;
-use crate::plan::{Operator, Scalar, Vector};
+use crate::plan::{Extent, Operator, Scalar, Vector};
 use crate::steps::Steps;
 
 impl Evaluation<'_> {
@@ -13,6 +13,9 @@ impl Evaluation<'_> {
     /// have the same labels only if one of them drops its name and the other keeps it.
     pub(super) fn vector(&self, expr: &Vector, steps: Steps) -> Result<Vec<Stepped>, QueryError> {
         match expr {
+            Vector::Selector(selector) if selector.extent == Extent::Smoothed => {
+                self.smoothed(selector, steps)
+            }
             Vector::Selector(selector) => self.select(selector, steps, |(_, value)| value),
             Vector::TimestampOf(selector) => {
                 self.nameless(self.select(selector, steps, |(time, _)| time as f64 / 1000.0)?)

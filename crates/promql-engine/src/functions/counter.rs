@@ -8,7 +8,7 @@ use super::Window;
 const GAP: f64 = 1.1;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Kind {
+pub(super) enum Kind {
     Counter,
     Gauge,
 }
@@ -109,6 +109,6 @@ fn last_two(window: &Window<'_>) -> Option<Pair> {
     Some(((earlier, before), (later, after)))
 }
 
-fn seconds(from: i64, to: i64) -> f64 {
+pub(super) fn seconds(from: i64, to: i64) -> f64 {
     to.saturating_sub(from) as f64 / 1000.0
 }

@@ -4,6 +4,7 @@ pub(super) mod calendar;
 pub(super) mod counter;
 pub(super) mod elementwise;
 mod exact_sums;
+mod extended;
 mod histogram;
 mod integral;
 pub(super) mod over_time;
@@ -14,6 +15,9 @@ mod window;
 mod window_function;
 
 pub(super) use elementwise::Elementwise;
+pub(super) use extended::{
+    anchored_function, interpolated, samples as extended_samples, smoothed_function,
+};
 pub(super) use histogram::{
     Bucket, BucketFunction, named as bucket_function, quantile as bucket_quantile,
 };

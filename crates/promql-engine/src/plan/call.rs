@@ -5,10 +5,13 @@ use regex::bytes::Regex;
 use series_model::translate_re2;
 
 use super::lower::{matrix, scalar, string, unsupported, vector};
-use super::{OfQuery, Plan, Replacement, Scalar, Vector, info, selector};
+use super::{Extent, Matrix, OfQuery, Plan, Replacement, Scalar, Vector, info, selector};
 use crate::Labels;
 use crate::QueryError;
-use crate::functions::{WindowFunction, bucket_function, elementwise, window_function};
+use crate::functions::{
+    WindowFunction, anchored_function, bucket_function, elementwise, smoothed_function,
+    window_function,
+};
 
 /// The plan of a call. The parser has checked the number of arguments.
 pub(super) fn lower(call: &Call) -> Result<Plan, QueryError> {
@@ -93,7 +96,7 @@ fn vector_function(name: &str, arguments: &Arguments<'_>) -> Result<Vector, Quer
             labels: fixed_labels(arguments.get(0)?)?,
         }),
         "absent_over_time" => Ok(Vector::AbsentOverTime {
-            operand: matrix(arguments.get(0)?)?,
+            operand: inside(name, matrix(arguments.get(0)?)?)?,
             labels: fixed_labels(arguments.get(0)?)?,
         }),
         "label_replace" => label_replace(arguments),
@@ -113,11 +116,16 @@ fn window(
         "quantile_over_time" => (1, 0..1),
         _ => (0, 1..arguments.count()),
     };
+    let operand = matrix(arguments.get(range)?)?;
     Ok(Vector::Window {
-        function,
+        function: match operand.extent() {
+            Extent::Inside => function,
+            Extent::Anchored => anchored_function(name).ok_or_else(|| unfit(name, ANCHORED))?,
+            Extent::Smoothed => smoothed_function(name).ok_or_else(|| unfit(name, SMOOTHED))?,
+        },
         // These return samples of the series itself, so its name still applies.
         keeps_name: matches!(name, "last_over_time" | "first_over_time"),
-        operand: matrix(arguments.get(range)?)?,
+        operand,
         parameters: match name {
             "double_exponential_smoothing" => vec![
                 factor(arguments.get(1)?, "the smoothing factor")?,
@@ -126,6 +134,24 @@ fn window(
             _ => arguments.scalars(parameters)?,
         },
     })
+}
+
+/// What the modifiers of ranges apply to.
+const ANCHORED: &str = "`anchored` applies to changes, delta, increase, rate and resets";
+const SMOOTHED: &str = "`smoothed` applies to delta, increase and rate";
+
+fn unfit(function: &str, rule: &str) -> QueryError {
+    let reason = format!("{rule}, not to {function}");
+    QueryError::Syntax { reason }
+}
+
+/// A range without a modifier.
+fn inside(function: &str, operand: Matrix) -> Result<Matrix, QueryError> {
+    match operand.extent() {
+        Extent::Inside => Ok(operand),
+        Extent::Anchored => Err(unfit(function, ANCHORED)),
+        Extent::Smoothed => Err(unfit(function, SMOOTHED)),
+    }
 }
 
 fn factor(argument: &Expr, parameter: &'static str) -> Result<Scalar, QueryError> {

@@ -4,8 +4,8 @@ use promql_parser::parser::{self, Expr};
 
 use super::patterns::Patterns;
 use super::{
-    Matrix, Plan, Scalar, Vector, aggregate, binary, call, depth, durations, escapes, names,
-    selector,
+    Matrix, Plan, Scalar, Vector, aggregate, binary, call, depth, durations, escapes, extent,
+    names, selector,
 };
 use crate::{QueryError, TimeRange};
 
@@ -39,12 +39,10 @@ pub(crate) fn tree(text: &str, times: Option<TimeRange>) -> Result<(Expr, bool),
     let text = names::quoted(text);
     let durations = durations::literal(&text, times)?;
     let text = escapes::decoded(&durations.text)?;
+    let text = extent::marked(&text)?;
     let patterns = Patterns::of(&text);
     let parsed = parser::parse(&patterns.hidden_in(&text));
-    let mut tree = parsed.map_err(|reason| match extended_range(&text) {
-        Some(modifier) => unsupported(format!("`{modifier}`")),
-        None => QueryError::Syntax { reason },
-    })?;
+    let mut tree = parsed.map_err(|reason| QueryError::Syntax { reason })?;
     depth::check_levels(&tree)?;
     patterns.restore(&mut tree);
     Ok((tree, durations.needs_times))
@@ -56,7 +54,9 @@ pub(super) fn plan(expr: &Expr) -> Result<Plan, QueryError> {
         Expr::Paren(inner) => plan(&inner.expr)?,
         Expr::NumberLiteral(number) => Plan::Scalar(Scalar::Number(number.val)),
         Expr::StringLiteral(string) => Plan::String(string.val.clone()),
-        Expr::VectorSelector(series) => Plan::Vector(Vector::Selector(selector::lower(series)?)),
+        Expr::VectorSelector(series) => {
+            Plan::Vector(Vector::Selector(selector::lower_instant(series)?))
+        }
         Expr::MatrixSelector(range) => Plan::Matrix(selector::lower_range(range)?),
         Expr::Subquery(subquery) => Plan::Matrix(selector::lower_subquery(subquery)?),
         Expr::Unary(negated) => negate(plan(&negated.expr)?)?,
@@ -122,20 +122,6 @@ pub(super) fn expected(wanted: &str, found: &Plan) -> QueryError {
     QueryError::Syntax {
         reason: format!("expected a {wanted}, found a {found}"),
     }
-}
-
-/// The modifier of an extended range in a text that the parser refuses.
-fn extended_range(text: &str) -> Option<&'static str> {
-    let mut rest = text;
-    while let Some(first) = rest.chars().next() {
-        let (token, after) = rest.split_at(durations::token(rest, first));
-        let is_here = |modifier: &&&str| token.eq_ignore_ascii_case(modifier);
-        if let Some(modifier) = ["anchored", "smoothed"].iter().find(is_here) {
-            return Some(modifier);
-        }
-        rest = after;
-    }
-    None
 }
 
 /// The error for an unsupported part of the language.

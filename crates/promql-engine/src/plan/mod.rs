@@ -8,6 +8,7 @@ mod computed_duration;
 mod depth;
 mod durations;
 mod escapes;
+mod extent;
 mod info;
 mod lower;
 mod names;
@@ -16,6 +17,7 @@ mod selector;
 
 use regex::bytes::Regex;
 
+pub(super) use extent::{Extent, is_marked};
 pub(super) use lower::{lower, tree};
 pub(super) use selector::matchers_of;
 
@@ -182,11 +184,21 @@ pub(super) enum Matrix {
     },
 }
 
+impl Matrix {
+    pub(super) fn extent(&self) -> Extent {
+        match self {
+            Self::Selector { selector, .. } => selector.extent,
+            Self::Subquery { .. } => Extent::Inside,
+        }
+    }
+}
+
 /// Series, and the times at which they are read.
 #[derive(Debug)]
 pub(super) struct Selector {
     pub(super) matchers: Vec<Matcher>,
     pub(super) placement: Placement,
+    pub(super) extent: Extent,
 }
 
 /// The modifiers `offset` and `@`.

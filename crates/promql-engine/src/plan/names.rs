@@ -1,8 +1,9 @@
-//! Names with dots or letters beyond ASCII, which the parser reads only in quotes.
+//! Names with dots or letters beyond ASCII, and `anchored` and `smoothed` as names: the parser reads them only in quotes.
 
 use std::borrow::Cow;
 
 use super::durations::{gap, token};
+use super::extent;
 
 /// The words before a list of label names.
 const BEFORE_LABELS: [&str; 6] = [
@@ -18,12 +19,16 @@ const BEFORE_LABELS: [&str; 6] = [
 pub(super) fn quoted(text: &str) -> Cow<'_, str> {
     let (mut out, mut copied) = (String::new(), 0);
     let (mut at, mut in_braces, mut in_labels, mut before_labels) = (0, false, false, false);
+    // Whether an operand has just ended, so that `smoothed` is no name.
+    let mut after_operand = false;
     while let Some(first) = text[at..].chars().next() {
         let rest = &text[at..];
         let name = name(rest);
         let end = at + name.max(token(rest, first));
         let word = &text[at..end];
-        if name > 0 && word.contains(|char: char| char == '.' || !char.is_ascii()) {
+        let is_reserved = extent::modifier(word).is_some() && (in_braces || !after_operand);
+        let is_hidden = word.contains(|char: char| char == '.' || !char.is_ascii());
+        if name > 0 && (is_hidden || is_reserved) {
             out.push_str(&text[copied..at]);
             copied = end;
             let brace = end + gap(&text[end..]);
@@ -45,7 +50,11 @@ pub(super) fn quoted(text: &str) -> Cow<'_, str> {
             _ => {}
         }
         if first != '#' && !first.is_whitespace() {
-            before_labels = BEFORE_LABELS.contains(&&*word.to_ascii_lowercase());
+            let word = word.to_ascii_lowercase();
+            before_labels = BEFORE_LABELS.contains(&&*word);
+            after_operand = matches!(first, '}' | ']' | ')' | '"' | '\'' | '`')
+                || first.is_ascii_digit()
+                || name > 0 && !["and", "or", "unless", "bool"].contains(&&*word);
         }
         at = end.max(copied);
     }
@@ -56,7 +65,7 @@ pub(super) fn quoted(text: &str) -> Cow<'_, str> {
 }
 
 /// The length of the name at the start.
-fn name(text: &str) -> usize {
+pub(super) fn name(text: &str) -> usize {
     if !text.starts_with(|first: char| first.is_alphabetic() || first == '_') {
         return 0;
     }

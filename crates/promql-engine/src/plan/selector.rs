@@ -6,7 +6,7 @@ use promql_parser::label::{MatchOp, Matchers};
 use promql_parser::parser::{AtModifier, MatrixSelector, Offset, SubqueryExpr, VectorSelector};
 
 use super::lower::{unsupported, vector};
-use super::{At, Matrix, Placement, Selector};
+use super::{At, Extent, Matrix, Placement, Selector, extent};
 use crate::QueryError;
 use crate::labels::is_of_metric;
 use crate::time::whole_milliseconds;
@@ -22,7 +22,7 @@ pub(crate) fn matchers_of(selector: &VectorSelector) -> Result<Vec<Matcher>, Que
     Ok(matchers)
 }
 
-/// The plan of an instant selector.
+/// The plan of a selector.
 pub(super) fn lower(selector: &VectorSelector) -> Result<Selector, QueryError> {
     let matchers = matchers_of(selector)?;
     if matchers.iter().all(|matcher| matcher.matches_value("")) {
@@ -33,7 +33,21 @@ pub(super) fn lower(selector: &VectorSelector) -> Result<Selector, QueryError> {
     Ok(Selector {
         matchers,
         placement: placement(selector.offset.as_ref(), selector.at.as_ref()),
+        extent: extent::of(selector),
     })
+}
+
+/// The plan of an instant selector.
+///
+/// # Errors
+/// Those of [`lower`]; [`QueryError::Syntax`] for `anchored`, which needs a range.
+pub(super) fn lower_instant(selector: &VectorSelector) -> Result<Selector, QueryError> {
+    let lowered = lower(selector)?;
+    if lowered.extent == Extent::Anchored {
+        let reason = "`anchored` needs a range".into();
+        return Err(QueryError::Syntax { reason });
+    }
+    Ok(lowered)
 }
 
 /// The plan of a range selector.
@@ -61,10 +75,16 @@ pub(super) fn lower_subquery(subquery: &SubqueryExpr) -> Result<Matrix, QueryErr
 /// The labels that a selector fixes: the labels whose only matcher is an equality. The result of
 /// `absent` has these labels.
 pub(super) fn fixed_labels(selector: &VectorSelector) -> Result<Labels, QueryError> {
-    let all = &selector.matchers.matchers;
-    let once = |name: &str| all.iter().filter(|matcher| matcher.name == name).count() == 1;
+    let all = || {
+        selector
+            .matchers
+            .matchers
+            .iter()
+            .filter(|it| !extent::is_mark(it))
+    };
+    let once = |name: &str| all().filter(|matcher| matcher.name == name).count() == 1;
     let mut labels = Labels::builder();
-    for matcher in all {
+    for matcher in all() {
         let equality = matches!(matcher.op, MatchOp::Equal);
         if equality && !is_of_metric(&matcher.name) && once(&matcher.name) {
             labels.label(&matcher.name, &matcher.value);
@@ -77,7 +97,7 @@ fn push_matchers(out: &mut Vec<Matcher>, matchers: &Matchers) -> Result<(), Quer
     if !matchers.or_matchers.is_empty() {
         return Err(unsupported("`or` between matchers"));
     }
-    for matcher in &matchers.matchers {
+    for matcher in matchers.matchers.iter().filter(|it| !extent::is_mark(it)) {
         let op = match matcher.op {
             MatchOp::Equal => Op::Equal,
             MatchOp::NotEqual => Op::NotEqual,

@@ -114,18 +114,16 @@ impl<S: Service> Running for Started<S> {
     fn turn(&mut self, turns: u32) -> BoxFuture<'_, Result<(), BoxError>> {
         Box::pin(async move {
             let before = self.service.database_work();
-            let counts = before.is_some() && self.cost.is_none();
+            let counts = before.is_some();
             let allocations =
                 turn(&self.schedule, &self.service, &self.tally, turns, counts).await?;
             self.cost = before
                 .zip(self.service.database_work())
-                .map(|(before, after)| {
-                    let first = self.cost.take();
-                    Cost {
-                        before: first.as_ref().map_or(before, |cost| cost.before),
-                        after,
-                        allocations: first.map_or(allocations, |cost| cost.allocations),
-                    }
+                .map(|(before, after)| Cost {
+                    before: self.cost.as_ref().map_or(before, |cost| cost.before),
+                    after,
+                    // Those of the last turn: the first one fills caches.
+                    allocations,
                 });
             Ok(())
         })
@@ -215,13 +213,14 @@ fn count_allocations(
     tally: &Arc<Tally>,
 ) -> impl Future<Output = f64> + use<> {
     let scope = is_wanted.then(AllocationScope::start);
+    let earlier = tally.early_calls();
     let tally = Arc::clone(tally);
     async move {
         let Some(scope) = scope else {
             return 0.0;
         };
         sleep(warm_up).await;
-        let calls = tally.early_calls().max(1);
+        let calls = (tally.early_calls() - earlier).max(1);
         scope.finish().allocations as f64 / calls as f64
     }
 }

@@ -4,6 +4,7 @@ mod aggregations;
 mod binary;
 mod durations;
 mod errors;
+mod extended;
 mod functions;
 mod histograms;
 mod info;

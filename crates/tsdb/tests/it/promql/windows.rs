@@ -16,6 +16,15 @@ const FUNCTIONS: [&str; 7] = [
     "stddev_over_time",
 ];
 
+/// With a modifier, windows take samples from outside of their range.
+const EXTENDED: [&str; 5] = [
+    "increase anchored",
+    "changes anchored",
+    "rate smoothed",
+    "delta smoothed",
+    "smoothed",
+];
+
 /// The samples of a series, and the ranges that a query looks at.
 #[derive(Clone, Debug)]
 struct Case {
@@ -70,7 +79,13 @@ impl Case {
     }
 
     fn query(&self, function: &str) -> Query {
-        Query::parse(&format!("{function}(x[{}s])", self.range_s)).expect("a query")
+        let range_s = self.range_s;
+        let text = match function.split_once(' ') {
+            _ if function == "smoothed" => "x smoothed".to_owned(),
+            Some((function, modifier)) => format!("{function}(x[{range_s}s] {modifier})"),
+            None => format!("{function}(x[{range_s}s])"),
+        };
+        Query::parse(&text).expect("a query")
     }
 
     /// The samples in the range that ends at this time.
@@ -88,9 +103,9 @@ impl Case {
 }
 
 /// Every step has the value that an instant query has at its time.
-fn assert_equal_to_instants(case: &Case) {
+fn assert_equal_to_instants(case: &Case, functions: &[&str]) {
     let db = case.db();
-    for function in FUNCTIONS {
+    for function in functions {
         let steps = case.over_range(&db, function);
         for (time_ms, value) in steps {
             let alone = case.alone(&db, function, time_ms);
@@ -161,31 +176,36 @@ fn odd() -> impl Strategy<Value = f64> {
 proptest! {
     #[test]
     fn windows_of_counters_equal_instants(case in counter()) {
-        assert_equal_to_instants(&case);
+        assert_equal_to_instants(&case, &FUNCTIONS);
+    }
+
+    #[test]
+    fn extended_windows_equal_instants(case in prop_oneof![counter(), case(odd())]) {
+        assert_equal_to_instants(&case, &EXTENDED);
     }
 
     #[test]
     fn windows_of_decimals_equal_instants(case in case(decimal())) {
-        assert_equal_to_instants(&case);
+        assert_equal_to_instants(&case, &FUNCTIONS);
     }
 
     #[test]
     fn windows_of_similar_values_equal_instants(case in case(of_size(-10..10))) {
-        assert_equal_to_instants(&case);
+        assert_equal_to_instants(&case, &FUNCTIONS);
     }
 
     #[test]
     fn windows_of_values_around_limit_of_exact_sums_equal_instants(
         case in (30..70_i32).prop_flat_map(|width| case(of_size(-width / 2..width / 2))),
     ) {
-        assert_equal_to_instants(&case);
+        assert_equal_to_instants(&case, &FUNCTIONS);
     }
 
     #[test]
     fn windows_of_extreme_values_equal_instants(
         case in prop_oneof![case(of_size(-1_022..-980)), case(of_size(980..1_023)), case(odd())],
     ) {
-        assert_equal_to_instants(&case);
+        assert_equal_to_instants(&case, &FUNCTIONS);
     }
 
     #[test]
