@@ -56,21 +56,32 @@ impl Dataset {
     /// All events, in the order of the log.
     pub fn events(&self) -> impl Iterator<Item = NewEvent> {
         let mut random = StdRng::seed_from_u64(self.size.seed);
-        let mut courses: Vec<String> = Self::SCATTERED
-            .into_iter()
-            .flat_map(|events| (0..Self::COURSES_OF_A_SIZE).map(move |course| (events, course)))
-            .flat_map(|(events, course)| vec![Self::scattered_course(events, course); events])
-            .collect();
+        // Numbers, because the largest log has 100 million events.
+        let mut courses: Vec<u32> = Vec::with_capacity(self.size.events);
+        for (number, events) in (0..).zip(Self::scattered()) {
+            courses.resize(courses.len() + events.0, number);
+        }
+        let others = Self::scattered().count() as u32;
         while courses.len() < self.size.events {
             let course = random.random_range(0..self.size.events.div_ceil(50));
-            courses.push(format!("course:{course}"));
+            courses.push(others + course as u32);
         }
         courses.shuffle(&mut random);
         let (students, this) = (self.students(), self.clone());
         courses.into_iter().map(move |course| {
+            let course = match Self::scattered().nth(course as usize) {
+                Some((events, course)) => Self::scattered_course(events, course),
+                None => format!("course:{}", course - others),
+            };
             let student = Self::student(random.random_range(0..students));
             this.event("StudentEnrolled", vec![course, student])
         })
+    }
+
+    /// The scattered courses: the number of events of each, and its number among those of its size.
+    fn scattered() -> impl Iterator<Item = (usize, usize)> {
+        let sizes = Self::SCATTERED.into_iter();
+        sizes.flat_map(|events| (0..Self::COURSES_OF_A_SIZE).map(move |course| (events, course)))
     }
 
     /// An event with data of the dataset's size.

@@ -9,7 +9,10 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
 const HELLO: Duration = Duration::from_secs(60);
+/// For a small log.
 const PREPARE: Duration = Duration::from_secs(1_800);
+/// A larger log has a second for this many events.
+const LOADED_PER_SECOND: usize = 5_000;
 /// Beside the time of a run: calls that have begun are waited for.
 const RUN: Duration = Duration::from_secs(120);
 const RACE: Duration = Duration::from_secs(600);
@@ -64,7 +67,8 @@ impl Session {
     /// Why the store has not been filled.
     pub fn prepare(&mut self, content: ContentSize) -> Result<Option<u64>, String> {
         self.send(&Request::Prepare(content))?;
-        match self.reply(PREPARE)? {
+        let loading = Duration::from_secs((content.events / LOADED_PER_SECOND) as u64);
+        match self.reply(PREPARE + loading)? {
             Reply::Ready { head } => Ok(head),
             other => Err(unexpected(&other)),
         }
@@ -92,6 +96,23 @@ impl Session {
             Reply::History(history) => Ok(history),
             other => Err(unexpected(&other)),
         }
+    }
+
+    /// The most memory that the peer's process had, in bytes; `None` on systems other than Linux. Memory of
+    /// a server that the peer calls is not in it.
+    pub fn peak_bytes(&self) -> Option<u64> {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).ok()?;
+        let line = status
+            .lines()
+            .find_map(|line| line.strip_prefix("VmHWM:"))?;
+        let kilobytes: u64 = line.trim().trim_end_matches(" kB").parse().ok()?;
+        Some(kilobytes * 1_024)
+    }
+
+    /// Lets [`peak_bytes`](Self::peak_bytes) begin again at the memory in use.
+    pub fn forget_peak(&self) {
+        // Without Linux there is no peak either.
+        let _ = std::fs::write(format!("/proc/{}/clear_refs", self.child.id()), "5");
     }
 
     fn send(&mut self, request: &Request) -> Result<(), String> {

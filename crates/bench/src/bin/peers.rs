@@ -2,10 +2,13 @@
 //! in the form `quick` or `full` is saved beside those of `cargo bench`, and writes `reports/peers.md` and the
 //! README's results; any other prints the page.
 
-use bench::peers::{Form, PEERS, Peer, PeersRun, markdown, measure, readme};
+use bench::peers::{
+    Form, PEERS, Peer, PeersRun, build, grow, growth_section, markdown, measure, readme,
+};
 use bench::{Alone, BoxError, Environment, reports_folder, runs_folder};
 use clap::Parser;
 use local_postgres::{LocalPostgres, Options};
+use peer_protocol::Dataset;
 use std::path::PathBuf;
 use std::time::SystemTime;
 
@@ -15,9 +18,12 @@ struct Arguments {
     /// How large the run is.
     #[arg(long, value_enum, default_value = "quick")]
     form: Form,
-    /// Only these peers, by their short names.
+    /// Only these stores, by their short names.
     #[arg(long, value_delimiter = ',')]
     only: Vec<String>,
+    /// Only our stores, on logs of these sizes: prints the table.
+    #[arg(long, value_delimiter = ',')]
+    growth: Vec<usize>,
     /// Measure nothing: write the page of this saved run again.
     #[arg(long)]
     saved: Option<PathBuf>,
@@ -30,6 +36,9 @@ async fn main() -> Result<(), BoxError> {
         return publish(&PeersRun::load(file)?);
     }
     let peers = chosen(&arguments.only)?;
+    if !arguments.growth.is_empty() {
+        return print_growth(peers, arguments.growth, arguments.form).await;
+    }
     let is_whole = arguments.only.is_empty() && arguments.form != Form::Smoke;
     // The figures of a smoke run mean nothing, so it need not wait.
     let _alone = is_whole
@@ -44,6 +53,24 @@ async fn main() -> Result<(), BoxError> {
     run.save(&file)?;
     eprintln!("{} written", file.display());
     publish(&run)
+}
+
+async fn print_growth(
+    mut peers: Vec<Peer>,
+    mut sizes: Vec<usize>,
+    form: Form,
+) -> Result<(), BoxError> {
+    sizes.sort_unstable();
+    if sizes[0] < Dataset::LEAST_EVENTS {
+        return Err(format!("a log has at least {} events", Dataset::LEAST_EVENTS).into());
+    }
+    peers.retain(|peer| peer.grows);
+    let _alone = Alone::on_this_machine("peers")?;
+    let server = start_server().await;
+    let programs = build(&peers);
+    let grown = grow(&programs, form, &sizes, &server, |step| eprintln!("{step}")).await;
+    print!("{}", growth_section(&grown));
+    Ok(())
 }
 
 /// The peers with these short names; without names, all.

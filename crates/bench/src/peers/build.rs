@@ -4,6 +4,9 @@ use super::roster::Peer;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+/// A peer, and the path of its program or why it can't be built.
+pub type Program = (Peer, Result<PathBuf, String>);
+
 /// The folder of the peers' workspaces.
 fn workspaces() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../benches/peers")
@@ -15,16 +18,55 @@ fn folder() -> PathBuf {
     program.parent().map(Path::to_owned).unwrap_or_default()
 }
 
-/// Builds a peer's program with the profile of this program and beside it. Returns its path, or why it
-/// can't be built.
-pub(super) fn build(peer: &Peer) -> Result<PathBuf, String> {
-    if let Some(server) = peer.server {
-        build_package(server, "")?;
+/// Builds the programs of these peers with the profile of this program and beside it. Returns the path of
+/// each, or why it can't be built.
+///
+/// cargo builds a dependency again for each set of features, so the packages of a workspace are built
+/// together. If that fails, each is built alone, to learn which of them fails.
+pub fn build(peers: &[Peer]) -> Vec<Program> {
+    let mut together: Vec<(&str, Result<(), String>)> = Vec::new();
+    for peer in peers {
+        let workspaces = packages(peer).map(|(_, workspace)| workspace);
+        for workspace in workspaces {
+            if together.iter().all(|(built, _)| *built != workspace) {
+                together.push((
+                    workspace,
+                    build_packages(&of_workspace(peers, workspace), workspace),
+                ));
+            }
+        }
     }
-    build_package(peer.package, peer.workspace)
+    let is_built = |workspace| together.contains(&(workspace, Ok(())));
+    let program = |peer: &Peer| {
+        for (package, workspace) in packages(peer) {
+            if !is_built(workspace) {
+                build_packages(&[package], workspace)?;
+            }
+        }
+        Ok(folder().join(peer.package))
+    };
+    peers.iter().map(|peer| (*peer, program(peer))).collect()
 }
 
-fn build_package(package: &str, workspace: &str) -> Result<PathBuf, String> {
+/// The packages that a peer needs, each with its workspace.
+fn packages(peer: &Peer) -> impl Iterator<Item = (&'static str, &'static str)> {
+    let server = peer.server.map(|server| (server, ""));
+    server.into_iter().chain([(peer.package, peer.workspace)])
+}
+
+/// The packages of a workspace that these peers need.
+fn of_workspace(peers: &[Peer], workspace: &str) -> Vec<&'static str> {
+    let all = peers.iter().flat_map(packages);
+    let mut wanted: Vec<_> = all
+        .filter(|(_, other)| *other == workspace)
+        .map(|(package, _)| package)
+        .collect();
+    wanted.sort_unstable();
+    wanted.dedup();
+    wanted
+}
+
+fn build_packages(packages: &[&str], workspace: &str) -> Result<(), String> {
     let folder = folder();
     let profile = if folder.ends_with("debug") {
         "dev"
@@ -35,14 +77,8 @@ fn build_package(package: &str, workspace: &str) -> Result<PathBuf, String> {
     let manifest = workspaces().join(workspace).join("Cargo.toml");
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let built = Command::new(cargo)
-        .args([
-            "build",
-            "--quiet",
-            "--profile",
-            profile,
-            "--package",
-            package,
-        ])
+        .args(["build", "--quiet", "--profile", profile])
+        .args(packages.iter().flat_map(|package| ["--package", package]))
         .arg("--manifest-path")
         .arg(manifest)
         .arg("--target-dir")
@@ -51,7 +87,7 @@ fn build_package(package: &str, workspace: &str) -> Result<PathBuf, String> {
         .output()
         .map_err(|error| format!("cargo did not start: {error}"))?;
     if built.status.success() {
-        return Ok(folder.join(package));
+        return Ok(());
     }
     Err(format!("it was not built: {}", first_error(&built.stderr)))
 }

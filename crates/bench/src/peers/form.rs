@@ -1,5 +1,6 @@
 //! How large a run is.
 
+use super::roster::Ground;
 use peer_protocol::ContentSize;
 use serde::{Deserialize, Serialize};
 
@@ -28,6 +29,17 @@ impl Form {
         }
     }
 
+    /// Sizes of the logs on which our stores show how they grow, the smallest first.
+    pub(super) fn sizes(self, ground: Ground) -> &'static [usize] {
+        match (self, ground) {
+            (Self::Smoke, _) => &[4_000, 8_000],
+            (Self::Quick, Ground::Messages) => &[10_000, 1_000_000],
+            (Self::Quick, _) => &[61_000, 1_000_000],
+            (Self::Full, Ground::Messages) => &[10_000, 1_000_000, 10_000_000],
+            (Self::Full, _) => &[61_000, 1_000_000, 10_000_000],
+        }
+    }
+
     /// Turns of each peer in a row.
     pub fn rounds(self) -> usize {
         match self {
@@ -40,7 +52,7 @@ impl Form {
     pub fn seconds(self) -> f64 {
         match self {
             Self::Smoke => 0.1,
-            Self::Quick => 0.5,
+            Self::Quick => 0.4,
             Self::Full => 2.0,
         }
     }

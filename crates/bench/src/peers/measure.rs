@@ -1,26 +1,47 @@
 //! Starts the peers, and lets them take turns.
 
-use super::build::build;
+use super::build::{Program, build};
 use super::form::Form;
-use super::plan::{RowPlan, rows};
+use super::growth::{Growth, grow};
+use super::plan::{RowPlan, rows, seconds};
 use super::races::{Raced, races};
-use super::roster::{Ground, Peer, Place};
-use crate::measure::median;
+use super::roster::{Ground, Peer};
+use super::running::start;
+use super::turns::row;
 use crate::result::Interval;
-use local_postgres::{Database, LocalPostgres};
-use peer_protocol::{Answer, Dataset, Hello, Latencies, Run, Session};
+use local_postgres::LocalPostgres;
+use peer_protocol::{Dataset, Hello, Latencies};
 use serde::{Deserialize, Serialize};
-use sqlx::{Connection as _, PgConnection};
-use std::ffi::OsString;
-use tempfile::TempDir;
+use std::time::Instant;
 
 /// Everything that a run found.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct Measured {
     /// The peers, whether they ran or not.
     pub participants: Vec<Participant>,
     /// The rows of each ground.
     pub rows: Vec<RowFigures>,
+    /// Our stores on logs of several sizes.
+    #[serde(default)]
+    pub growth: Vec<Growth>,
+    /// Where the time went.
+    #[serde(default)]
+    pub times: Times,
+}
+
+/// Seconds of a run, by what they were spent on.
+#[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
+pub struct Times {
+    /// Building the programs.
+    pub build: f64,
+    /// Starting and filling the stores.
+    pub load: f64,
+    /// The rows.
+    pub rows: f64,
+    /// The races.
+    pub races: f64,
+    /// The growth of our stores, with their loads.
+    pub growth: f64,
 }
 
 /// A peer of a run.
@@ -43,6 +64,9 @@ pub struct RowFigures {
     pub ground: Ground,
     /// The calls.
     pub plan: RowPlan,
+    /// For how long it was measured.
+    #[serde(default)]
+    pub seconds: f64,
     /// The figures of each peer by its key, in the order of the peers, or why it has none.
     pub peers: Vec<(String, Result<Figures, String>)>,
 }
@@ -65,22 +89,7 @@ pub struct Figures {
     pub worst_second: Option<u64>,
 }
 
-/// A peer that runs.
-struct Running {
-    key: &'static str,
-    session: Session,
-    /// Removed after the session, which is dropped first.
-    _place: Kept,
-}
-
-/// Keeps the place of a peer.
-enum Kept {
-    Nothing,
-    Folder { _folder: TempDir },
-    Database { database: Database },
-}
-
-/// Runs all rows of these peers. `server` makes the PostgreSQL that peers of a database share; the
+/// Builds and runs these peers. `server` makes the PostgreSQL that peers of a database share; the
 /// facts of a peer that fails are kept, and the others go on.
 pub async fn measure(
     peers: &[Peer],
@@ -88,209 +97,97 @@ pub async fn measure(
     server: &Result<LocalPostgres, String>,
     progress: impl Fn(&str),
 ) -> Measured {
-    let mut measured = Measured {
-        participants: Vec::new(),
-        rows: Vec::new(),
-    };
+    let mut measured = Measured::default();
+    let began = Instant::now();
+    progress("building the programs of the stores");
+    let programs = build(peers);
+    measured.times.build = began.elapsed().as_secs_f64();
+    let minutes = seconds(peers, form) / 60.0;
+    progress(&format!("built; the run takes about {minutes:.0} min"));
     for ground in Ground::ALL {
-        let mut running = Vec::new();
-        for peer in peers.iter().filter(|peer| peer.ground == ground) {
-            progress(&format!("{}: build, start and load", peer.key));
-            let hello = match start(peer, form, server).await {
-                Ok((hello, started)) => {
-                    running.push(started);
-                    Ok(hello)
-                }
-                Err(reason) => Err(reason),
+        let of_ground = programs.iter().filter(|(peer, _)| peer.ground == ground);
+        let of_ground: Vec<_> = of_ground.collect();
+        measured
+            .ground(ground, &of_ground, form, server, &progress)
+            .await;
+    }
+    let began = Instant::now();
+    measured.growth = grow(&programs, form, &[], server, &progress).await;
+    measured.times.growth = began.elapsed().as_secs_f64();
+    progress(&measured.times.text());
+    measured
+}
+
+impl Measured {
+    /// Runs all rows and races of the peers of a ground.
+    async fn ground(
+        &mut self,
+        ground: Ground,
+        programs: &[&Program],
+        form: Form,
+        server: &Result<LocalPostgres, String>,
+        progress: &impl Fn(&str),
+    ) {
+        let began = Instant::now();
+        let (mut running, first) = (Vec::new(), self.participants.len());
+        for (peer, program) in programs {
+            progress(&format!("{}: start and load", peer.key));
+            let started = match program {
+                Ok(program) => start(peer, program, form.content(), server).await,
+                Err(reason) => Err(reason.clone()),
             };
-            measured.participants.push(Participant {
+            let hello = started.map(|(hello, started)| {
+                running.push(started);
+                hello
+            });
+            self.participants.push(Participant {
                 key: peer.key.to_owned(),
                 ground,
                 hello,
                 races: None,
             });
         }
+        let loaded = Instant::now();
+        self.times.load += (loaded - began).as_secs_f64();
         let students = Dataset::new(form.content()).students();
         for plan in rows(ground, students, form.rounds()) {
+            let row = row(ground, plan, form, &mut running, ground.ours());
+            let (text, callers) = (&row.plan.text, row.plan.callers);
+            let took = row.seconds;
             progress(&format!(
-                "{}: {}, {} callers",
-                ground.heading(),
-                plan.text,
-                plan.callers
+                "{}: {text}, {callers} callers: {took:.0} s",
+                ground.heading()
             ));
-            measured.rows.push(row(ground, plan, form, &mut running));
+            self.rows.push(row);
         }
-        for peer in measured
-            .participants
-            .iter_mut()
-            .filter(|peer| peer.ground == ground)
-        {
-            let running = running.iter_mut().find(|running| running.key == peer.key);
-            if let (Some(running), Ok(hello)) = (running, &peer.hello)
-                && ground != Ground::Messages
-            {
-                progress(&format!("{}: races", peer.key));
-                peer.races = Some(races(&mut running.session, hello, form));
+        let measured = Instant::now();
+        self.times.rows += (measured - loaded).as_secs_f64();
+        drop(running);
+        if ground != Ground::Messages {
+            for (peer, (of, program)) in self.participants[first..].iter_mut().zip(programs) {
+                if let (Ok(_), Ok(program)) = (&peer.hello, program) {
+                    progress(&format!("{}: races", peer.key));
+                    peer.races = Some(races(of, program, form, server).await);
+                }
             }
         }
-    }
-    measured
-}
-
-async fn start(
-    peer: &Peer,
-    form: Form,
-    server: &Result<LocalPostgres, String>,
-) -> Result<(Hello, Running), String> {
-    let program = build(peer)?;
-    let mut arguments: Vec<OsString> = peer.arguments.iter().map(OsString::from).collect();
-    let kept = match peer.place {
-        Place::Memory => Kept::Nothing,
-        Place::Folder => {
-            let folder = TempDir::new().map_err(|error| error.to_string())?;
-            arguments.push(folder.path().into());
-            Kept::Folder { _folder: folder }
-        }
-        Place::Database | Place::DatabaseWith(_) => {
-            if let Place::DatabaseWith(packages) = peer.place {
-                arguments.push(packages.folder()?.into());
-            }
-            let server = server.as_ref().map_err(Clone::clone)?;
-            let database = server.create_database("peer").await;
-            let database = database.map_err(|error| error.to_string())?;
-            arguments.push(database.url().into());
-            Kept::Database { database }
-        }
-    };
-    let (mut session, hello) = Session::start(&program, &arguments)?;
-    session.prepare(form.content())?;
-    if let Kept::Database { database } = &kept {
-        update_statistics(database)
-            .await
-            .map_err(|error| error.to_string())?;
-    }
-    let running = Running {
-        key: peer.key,
-        session,
-        _place: kept,
-    };
-    Ok((hello, running))
-}
-
-/// Does at once for every store what autovacuum would do a minute after the load.
-async fn update_statistics(database: &Database) -> Result<(), sqlx::Error> {
-    let mut connection = PgConnection::connect(database.url()).await?;
-    sqlx::raw_sql("VACUUM ANALYZE")
-        .execute(&mut connection)
-        .await?;
-    connection.close().await
-}
-
-/// The turns of one peer in one row.
-struct Turns {
-    rates: Vec<f64>,
-    sum: Figures,
-    failed: Option<String>,
-}
-
-/// Lets all peers of a ground take turns, in an order that moves by one from round to round.
-fn row(ground: Ground, plan: RowPlan, form: Form, running: &mut [Running]) -> RowFigures {
-    let run = Run {
-        operation: plan.operation,
-        callers: plan.callers,
-        seconds: match plan.is_sustained {
-            true => form.sustained_seconds(),
-            false => form.seconds(),
-        },
-        limit: plan.limit,
-    };
-    let rounds = if plan.is_sustained { 1 } else { form.rounds() };
-    let mut turns: Vec<Turns> = running.iter().map(|_| Turns::default()).collect();
-    for round in 0..rounds {
-        for turn in 0..running.len() {
-            let index = (round + turn) % running.len();
-            let answer = running[index].session.run(&run);
-            turns[index].take(answer, plan.is_sustained);
-        }
-    }
-    let ours = running
-        .iter()
-        .position(|peer| Some(peer.key) == ground.ours());
-    let ours = ours.filter(|index| turns[*index].failed.is_none());
-    let ours = ours.map_or_else(Vec::new, |index| turns[index].rates.clone());
-    let peers = running.iter().zip(turns);
-    RowFigures {
-        ground,
-        plan,
-        peers: peers
-            .map(|(peer, turns)| (peer.key.to_owned(), turns.figures(&ours)))
-            .collect(),
+        self.times.races += measured.elapsed().as_secs_f64();
     }
 }
 
-impl Default for Turns {
-    fn default() -> Self {
-        let none = Interval {
-            value: 0.0,
-            low: 0.0,
-            high: 0.0,
-        };
-        Self {
-            rates: Vec::new(),
-            sum: Figures {
-                rate: none,
-                ratio: None,
-                latencies: Latencies::default(),
-                conflicts: 0,
-                wrong: 0,
-                worst_second: None,
-            },
-            failed: None,
-        }
-    }
-}
-
-impl Turns {
-    fn take(&mut self, answer: Result<Answer, String>, is_sustained: bool) {
-        let answer = match answer {
-            Ok(answer) => answer,
-            Err(reason) => return self.fail(reason),
-        };
-        if let Some(failure) = answer.failure {
-            self.fail(failure);
-        }
-        // No call of a row is meant to conflict, so one that does has done nothing.
-        let done = answer.calls - answer.conflicts;
-        if is_sustained {
-            // Callers end within the last second, so it is not whole.
-            let mut seconds = answer.by_second;
-            seconds.resize(answer.seconds as usize, 0);
-            self.rates.extend(seconds.iter().map(|calls| *calls as f64));
-            self.sum.worst_second = seconds.into_iter().min();
-        } else {
-            self.rates.push(done as f64 / answer.seconds);
-        }
-        self.sum.latencies.add(&answer.latencies);
-        self.sum.conflicts += answer.conflicts;
-        self.sum.wrong += answer.wrong;
-    }
-
-    fn fail(&mut self, reason: String) {
-        self.failed.get_or_insert(reason);
-    }
-
-    fn figures(mut self, ours: &[f64]) -> Result<Figures, String> {
-        if let Some(reason) = self.failed {
-            return Err(reason);
-        }
-        self.sum.rate = median(&self.rates);
-        let ratios: Vec<f64> = self
-            .rates
-            .iter()
-            .zip(ours)
-            .map(|(rate, ours)| rate / ours)
-            .collect();
-        self.sum.ratio = (!ratios.is_empty()).then(|| median(&ratios));
-        Ok(self.sum)
+impl Times {
+    /// The times in words.
+    pub(super) fn text(self) -> String {
+        let parts = [
+            ("rows", self.rows),
+            ("loads", self.load),
+            ("races", self.races),
+            ("growth", self.growth),
+        ];
+        let minutes = |seconds: f64| format!("{:.1} min", seconds / 60.0);
+        let sum = parts.iter().map(|(_, seconds)| seconds).sum();
+        let parts = parts.map(|(name, seconds)| format!("{name} {}", minutes(seconds)));
+        let (sum, build) = (minutes(sum), minutes(self.build));
+        format!("{sum} ({}), after {build} of building", parts.join(", "))
     }
 }

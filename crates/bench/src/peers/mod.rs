@@ -2,10 +2,13 @@
 //!
 //! `cargo run --release -p bench --bin peers` builds the programs in `benches/peers`, runs them in turns
 //! and writes `reports/peers.md`. Flow: `roster` names the peers, `build` and `npm` make their programs, `plan` has
-//! the rows, `measure` takes the turns, `run` saves them, `page` and `readme` print.
+//! the rows, `running` starts them, `turns` measures a row, `growth` measures ours on larger logs, `run` saves all,
+//! `page` and `readme` print.
 
 mod build;
 mod form;
+mod growth;
+mod growth_page;
 mod measure;
 mod npm;
 mod page;
@@ -15,11 +18,16 @@ mod races;
 mod readme;
 mod roster;
 mod run;
+mod running;
+mod turns;
 
+pub use build::{Program, build};
 pub use form::Form;
-pub use measure::{Figures, Measured, Participant, RowFigures, measure};
+pub use growth::{Growth, Log, grow};
+pub use growth_page::growth_section;
+pub use measure::{Figures, Measured, Participant, RowFigures, Times, measure};
 pub use page::markdown;
-pub use plan::{Question, RowPlan, questions, rows};
+pub use plan::{Question, RowPlan, questions, rows, seconds};
 pub use races::Raced;
 pub use readme::readme;
 pub use roster::{Ground, PEERS, Peer};

@@ -1,6 +1,7 @@
 //! The page as Markdown.
 
 use super::PeersRun;
+use super::growth_page::growth_section;
 use super::measure::{Figures, Measured, Participant, RowFigures};
 use super::questions::question_table;
 use super::roster::{ABSENT, Ground};
@@ -24,15 +25,22 @@ seen; the README of `crates/referee` explains the kinds.
 - Ours are dcb-core in a SQLite file, dcb-core on PostgreSQL, and message-store on PostgreSQL.
 ";
 
+const NOT_MEASURED: &str = "
+## Not measured
+
+- Reads from a log that is larger than the memory. All logs here fit into the page cache of the machine.
+- Logs of 10 million events: `just peers --form full`. Logs of 100 million: `just peers --growth 100000000`, with
+  some 50 GB on disk.
+- Other stores on larger logs; the number of series of the time-series engine.
+";
+
 /// The page of a run: the questions, then the stores, then the rows.
 pub fn markdown(run: &PeersRun) -> String {
     let measured = &run.measured;
     let mut head = machine_lines(&run.environment, run.started, &run.command, run.form.text());
-    head.extend(
-        run.facts
-            .iter()
-            .map(|(name, text)| vec![name.clone(), text.clone()]),
-    );
+    let facts = run.facts.iter();
+    head.extend(facts.map(|(name, text)| vec![name.clone(), text.clone()]));
+    head.push(vec!["Time of the run".to_owned(), measured.times.text()]);
     let head = Table::of_text(&["", "Measured on"], head).markdown();
     let questions = question_table(measured, |_| true).markdown();
     let mut page = format!("# Stores Beside Their Peers\n\n{INTRODUCTION}\n{questions}{READING}");
@@ -44,7 +52,8 @@ pub fn markdown(run: &PeersRun) -> String {
             page += &format!("\n## Rows: {}\n\n{}", ground.heading(), table.markdown());
         }
     }
-    page
+    page += &growth_section(&measured.growth);
+    page + NOT_MEASURED
 }
 
 /// The figures of a peer in a row, or why it has none.

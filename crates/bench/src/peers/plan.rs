@@ -1,8 +1,14 @@
 //! The rows, and the questions that some of them answer.
 
-use super::roster::Ground;
+use super::form::Form;
+use super::roster::{Ground, Peer};
 use peer_protocol::Operation;
 use serde::{Deserialize, Serialize};
+
+/// Events that a store of ours takes while it is filled.
+const LOADED_PER_SECOND: f64 = 40_000.0;
+/// The time of a run divided by that of its turns and of the growth.
+const BESIDE_TURNS: f64 = 1.2;
 
 /// A row of the page: the same calls by every peer of a ground.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -48,17 +54,28 @@ impl Question {
     }
 }
 
-/// The rows of a ground, in the order in which they are measured: reads before writes, since the writes
-/// of a fast store make its log longer.
-pub fn rows(ground: Ground, students: usize, rounds: usize) -> Vec<RowPlan> {
-    let row = |text: &str, operation, callers| RowPlan {
+/// A row of turns. A cold decision uses up a student, so `students` and the rounds limit a turn of them.
+fn row(
+    text: &str,
+    operation: Operation,
+    callers: usize,
+    students: usize,
+    rounds: usize,
+) -> RowPlan {
+    let is_cold = operation == Operation::DecideCold;
+    RowPlan {
         text: text.to_owned(),
         operation,
         callers,
-        // A cold decision uses up a student.
-        limit: (operation == Operation::DecideCold).then_some((students / (rounds + 1)) as u64),
+        limit: is_cold.then_some((students / (rounds + 1)) as u64),
         is_sustained: false,
-    };
+    }
+}
+
+/// The rows of a ground, in the order in which they are measured: reads before writes, since the writes
+/// of a fast store make its log longer.
+pub fn rows(ground: Ground, students: usize, rounds: usize) -> Vec<RowPlan> {
+    let row = |text: &str, operation, callers| row(text, operation, callers, students, rounds);
     let sustained = |row: RowPlan| RowPlan {
         text: format!("{}, sustained", row.text),
         is_sustained: true,
@@ -109,6 +126,62 @@ pub fn rows(ground: Ground, students: usize, rounds: usize) -> Vec<RowPlan> {
             100,
         )),
     ]
+}
+
+/// The rows that show how a store grows.
+pub(super) fn growth_rows(ground: Ground, students: usize, rounds: usize) -> Vec<RowPlan> {
+    let row = |text: &str, operation, callers| row(text, operation, callers, students, rounds);
+    if ground == Ground::Messages {
+        return vec![
+            row("read a stream of 10 messages", Operation::ReadStream, 1),
+            row(
+                "read 100 messages of a category",
+                Operation::ReadCategory,
+                1,
+            ),
+            row("write a message", Operation::WriteMessage, 1),
+            row("write a message", Operation::WriteMessage, 100),
+        ];
+    }
+    let entity = Operation::ReadCourse { events: 34 };
+    let anywhere = Operation::AppendBatch { events: 1 };
+    vec![
+        row("read the 34 events of an entity", entity, 1),
+        row(
+            "decide on a student for the first time",
+            Operation::DecideCold,
+            1,
+        ),
+        row("append one event on a condition", Operation::AppendIf, 1),
+        row("append one event on a condition", Operation::AppendIf, 100),
+        row(
+            "append one event, if the whole log has none with its tag",
+            anywhere,
+            100,
+        ),
+    ]
+}
+
+/// About how many seconds a run takes, without the time to build: the turns, and what loads, races and
+/// calls that outlast their turn took in earlier runs.
+pub fn seconds(peers: &[Peer], form: Form) -> f64 {
+    let turns = |plan: &RowPlan| match plan.is_sustained {
+        true => form.sustained_seconds(),
+        false => form.seconds() * form.rounds() as f64,
+    };
+    let of_peer = |peer: &Peer| {
+        let measured: f64 = rows(peer.ground, 0, 1).iter().map(turns).sum();
+        let logs = form.sizes(peer.ground);
+        let grown: f64 = growth_rows(peer.ground, 0, 1).iter().map(turns).sum();
+        let loaded = logs.iter().sum::<usize>() as f64 / LOADED_PER_SECOND;
+        let growth = if peer.grows {
+            grown * logs.len() as f64 + loaded
+        } else {
+            0.0
+        };
+        measured + growth
+    };
+    peers.iter().map(of_peer).sum::<f64>() * BESIDE_TURNS
 }
 
 /// The questions, in the order of the page.

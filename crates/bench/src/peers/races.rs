@@ -1,9 +1,13 @@
 //! Races of a peer, and the referee's words about them.
 
 use super::form::Form;
+use super::roster::Peer;
+use super::running::start;
+use local_postgres::LocalPostgres;
 use peer_protocol::{Hello, Promise, Race, Session};
 use referee::{Finding, check};
 use serde::{Deserialize, Serialize};
+use std::path::Path;
 
 const CALLERS: usize = 16;
 const FOLLOWERS: usize = 2;
@@ -18,8 +22,24 @@ pub struct Raced {
     pub text: String,
 }
 
-/// Races a peer until the referee finds something, and says what was seen.
-pub(super) fn races(session: &mut Session, hello: &Hello, form: Form) -> Raced {
+/// Races a peer on a small log of its own until the referee finds something, and says what was seen.
+/// On the log of the rows, the time of its reads would grow with the form.
+pub(super) async fn races(
+    peer: &Peer,
+    program: &Path,
+    form: Form,
+    server: &Result<LocalPostgres, String>,
+) -> Raced {
+    match start(peer, program, Form::Smoke.content(), server).await {
+        Ok((hello, mut running)) => race(&mut running.session, &hello, form),
+        Err(reason) => Raced {
+            is_accused: false,
+            text: format!("no verdict: {reason}"),
+        },
+    }
+}
+
+fn race(session: &mut Session, hello: &Hello, form: Form) -> Raced {
     let raced = |is_accused, text| Raced { is_accused, text };
     let mut calls = 0;
     for seed in 1..=form.races() {

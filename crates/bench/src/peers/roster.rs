@@ -62,6 +62,8 @@ pub struct Peer {
     pub(super) place: Place,
     /// Our package that serves it, if it calls our store.
     pub(super) server: Option<&'static str>,
+    /// Whether the page shows it on logs of several sizes.
+    pub grows: bool,
 }
 
 const OURS: &str = "peer-ours";
@@ -88,6 +90,7 @@ const fn peer(
         arguments,
         place,
         server: None,
+        grows: false,
     }
 }
 
@@ -107,6 +110,20 @@ const fn alone(
         arguments: &[],
         place,
         server: None,
+        grows: false,
+    }
+}
+
+/// Our store, on logs of several sizes too.
+const fn growing(
+    key: &'static str,
+    ground: Ground,
+    arguments: &'static [&'static str],
+    place: Place,
+) -> Peer {
+    Peer {
+        grows: true,
+        ..peer(key, ground, OURS, arguments, place)
     }
 }
 
@@ -141,7 +158,7 @@ pub(super) const ABSENT: [(&str, &str); 3] = [
 
 /// All peers. Ours comes first in each ground.
 pub const PEERS: [Peer; 16] = [
-    peer("sqlite", Ground::Embedded, OURS, &["sqlite"], Place::Folder),
+    growing("sqlite", Ground::Embedded, &["sqlite"], Place::Folder),
     peer(
         "tephra",
         Ground::Embedded,
@@ -152,13 +169,7 @@ pub const PEERS: [Peer; 16] = [
     peer("redb", Ground::Embedded, "peer-redb", &[], Place::Folder),
     peer("fjall", Ground::Embedded, "peer-fjall", &[], Place::Folder),
     peer("memory", Ground::Embedded, OURS, &["memory"], Place::Memory),
-    peer(
-        "postgres",
-        Ground::Server,
-        OURS,
-        &["postgres"],
-        Place::Database,
-    ),
+    growing("postgres", Ground::Server, &["postgres"], Place::Database),
     peer(
         "lock",
         Ground::Server,
@@ -196,10 +207,9 @@ pub const PEERS: [Peer; 16] = [
     ),
     by_umadb_client("grpc-sqlite", &["registrar", "sqlite"], Place::Folder),
     by_umadb_client("grpc-postgres", &["registrar", "postgres"], Place::Database),
-    peer(
+    growing(
         "messages",
         Ground::Messages,
-        OURS,
         &["messages", "postgres"],
         Place::Database,
     ),
@@ -210,10 +220,9 @@ pub const PEERS: [Peer; 16] = [
         &["message-db"],
         Place::DatabaseWith(npm::MESSAGE_DB),
     ),
-    peer(
+    growing(
         "messages-sqlite",
         Ground::Messages,
-        OURS,
         &["messages", "sqlite"],
         Place::Folder,
     ),

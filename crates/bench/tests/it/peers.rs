@@ -3,8 +3,8 @@
 use crate::common;
 use bench::Interval;
 use bench::peers::{
-    Figures, Form, Ground, Measured, PEERS, Participant, PeersRun, Raced, RowFigures, markdown,
-    questions, readme, rows,
+    Figures, Form, Ground, Growth, Log, Measured, PEERS, Participant, PeersRun, Raced, RowFigures,
+    Times, markdown, questions, readme, rows, seconds,
 };
 use peer_protocol::{Hello, Latencies};
 use std::time::Duration;
@@ -45,6 +45,32 @@ fn participant(key: &str, hello: Result<&str, &str>, is_accused: bool) -> Partic
     }
 }
 
+/// Two logs, of which the larger one failed in its only row.
+fn growth() -> Growth {
+    let plan = rows(Ground::Server, 12_200, 5).swap_remove(0);
+    let log = |events, load: Result<f64, &str>| Log {
+        events,
+        load: load.map_err(str::to_owned),
+        peak_bytes: load.ok().map(|_| 64 << 20),
+    };
+    Growth {
+        store: "ours".to_owned(),
+        logs: vec![
+            log(61_000, Ok(2.0)),
+            log(1_000_000, Err("the disk is full")),
+        ],
+        rows: vec![RowFigures {
+            ground: Ground::Server,
+            plan,
+            seconds: 5.0,
+            peers: vec![
+                ("61000".to_owned(), Ok(figures(900.0, 1.0, 0))),
+                ("1000000".to_owned(), Err("the disk is full".to_owned())),
+            ],
+        }],
+    }
+}
+
 /// All rows of a ground; the last one failed for the second peer.
 fn run() -> PeersRun {
     let plans = rows(Ground::Server, 12_200, 5);
@@ -52,6 +78,7 @@ fn run() -> PeersRun {
     let row = |(index, plan)| RowFigures {
         ground: Ground::Server,
         plan,
+        seconds: 12.0,
         peers: vec![
             ("postgres".to_owned(), Ok(figures(1_000.0, 1.0, 0))),
             (
@@ -75,6 +102,14 @@ fn run() -> PeersRun {
             participant("umadb", Err("it was not built: error: no protoc"), false),
         ],
         rows: plans.into_iter().enumerate().map(row).collect(),
+        growth: vec![growth()],
+        times: Times {
+            build: 600.0,
+            load: 60.0,
+            rows: 600.0,
+            races: 30.0,
+            growth: 90.0,
+        },
     };
     PeersRun {
         measured,
@@ -103,6 +138,12 @@ fn lost_row_is_printed_like_a_won_one_and_a_missing_peer_says_why() {
         "|  |  | with a lock | failed: the server went away |  |  |  |  |",
         "**1 wrong results**",
         "| Command | `the command` |",
+        "| Time of the run | 13.0 min (rows 10.0 min, loads 1.0 min, races 0.5 min, growth 1.5 min), after 10.0 min of building |",
+        "| ours | read the 5 events of an entity | 1 | 61,000 | 900 | × 1.00 (0.900–1.10) | 250 µs | 250 µs |",
+        "|  |  |  | 1,000,000 | failed: the disk is full |  |  |  |",
+        "| ours | 61,000 | 30,500/s | 64.0 MB |",
+        "| ours | 1,000,000 | failed: the disk is full | not known |",
+        "Not measured",
     ] {
         assert!(page.contains(expected), "{expected:?} is not in\n{page}");
     }
@@ -154,4 +195,12 @@ fn first_peer_of_each_ground_is_ours() {
         let first = PEERS.iter().find(|peer| peer.ground == ground);
         assert_eq!(first.map(|peer| peer.key), Some(ours));
     }
+}
+
+#[test]
+fn quick_run_of_all_stores_is_planned_for_less_than_20_minutes() {
+    let planned = seconds(&PEERS, Form::Quick);
+    assert!(planned < 20.0 * 60.0, "{planned} s");
+    // Each store adds to it.
+    assert!(seconds(&PEERS[1..], Form::Quick) < planned);
 }
