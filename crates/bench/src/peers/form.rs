@@ -52,7 +52,7 @@ impl Form {
     pub fn seconds(self) -> f64 {
         match self {
             Self::Smoke => 0.1,
-            Self::Quick => 0.4,
+            Self::Quick => 0.3,
             Self::Full => 2.0,
         }
     }

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 /// Events that a store of ours takes while it is filled.
 const LOADED_PER_SECOND: f64 = 40_000.0;
 /// The time of a run divided by that of its turns and of the growth.
-const BESIDE_TURNS: f64 = 1.2;
+const BESIDE_TURNS: f64 = 1.4;
 
 /// A row of the page: the same calls by every peer of a ground.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
