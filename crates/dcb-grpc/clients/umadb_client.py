@@ -31,6 +31,10 @@ def tagged(*tags):
     return Query(items=[QueryItem(tags=list(tags))])
 
 
+def positions(events):
+    return [event.position for event in events]
+
+
 class Calls:
     """The tests of each backend."""
 
@@ -96,6 +100,34 @@ class Calls:
         self.assertEqual(client.append([], None), 0)
         self.assertEqual(client.head(), 3)
 
+    def test_queries(self):
+        client = self.client
+        sent = [("Opened", ["a"]), ("Closed", ["a", "b"]), ("Opened", ["b"]), ("Closed", [])]
+        client.append([Event(event_type=of_type, data=b"", tags=tags) for of_type, tags in sent])
+        for items, expected in [
+            ([], [1, 2, 3, 4]),
+            # Any of the types, and all of the tags.
+            ([QueryItem(types=["Opened"])], [1, 3]),
+            ([QueryItem(types=["Opened", "Closed"], tags=["a"])], [1, 2]),
+            ([QueryItem(types=["Closed"], tags=["a"])], [2]),
+            ([QueryItem(tags=["a", "b"])], [2]),
+            ([QueryItem(tags=["b", "c"])], []),
+            # Any of the items.
+            ([QueryItem(types=["Closed"], tags=["a"]), QueryItem(types=["Opened"], tags=["b"])], [2, 3]),
+        ]:
+            query = Query(items=items)
+            with self.subTest(items=items):
+                self.assertEqual(positions(client.read(query)), expected)
+                subscription = client.subscribe(query)
+                self.assertEqual([next(subscription).position for _ in expected], expected)
+                subscription.cancel()
+                # Without events, an append only checks its condition.
+                if expected:
+                    with self.assertRaises(IntegrityError):
+                        client.append([], AppendCondition(query))
+                else:
+                    self.assertEqual(client.append([], AppendCondition(query)), 0)
+
     def test_tracking(self):
         client = self.client
         self.assertIsNone(client.get_tracking_info("upstream"))
@@ -106,6 +138,10 @@ class Calls:
                 client.append([made()], tracking_info=TrackingInfo("upstream", position))
         [event] = client.read()
         self.assertEqual(event.tracking_info, TrackingInfo("upstream", 7))
+        # A retry is known before its tracking is looked at.
+        retried = [made("a", uuid=uuid4())], AppendCondition(tagged("a")), TrackingInfo("upstream", 8)
+        self.assertEqual([client.append(*retried) for _ in range(2)], [2, 2])
+        self.assertEqual(client.head(), 2)
 
     def test_invalid_values(self):
         for events, tracking in [
@@ -129,8 +165,39 @@ class Calls:
         self.assertEqual([next(of_a).position for _ in range(50)], [*range(3, 103, 2)])
         other.close()
 
-    def test_cancellation(self):
+    def test_subscription_that_is_behind(self):
+        # More than the transport takes before the client reads.
+        for _ in range(3):
+            self.client.append([made(data=b"x" * 900_000)] * 4)
         subscription = self.client.subscribe()
+        seen = [next(subscription).position]
+        for _ in range(50):
+            self.client.append([made()])
+        seen += [next(subscription).position for _ in range(11)]
+        self.client.append([made()])
+        while seen[-1] < 63:
+            seen.append(next(subscription).position)
+        self.assertEqual(seen, [*range(1, 64)])
+
+    def test_snapshot(self):
+        for _ in range(10):
+            self.client.append([made()] * 1_000)
+        client = Client(self.url, batch_size=100)
+        pages = client.read()
+        seen = positions(pages.next_batch())
+        self.client.append([made()])
+        seen += positions(pages)
+        self.assertEqual(seen, [*range(1, 10_001)])
+        self.assertEqual(pages.head(), 10_000)
+        client.close()
+
+    def test_cancellation(self):
+        server = serving(self.backend, "--max-subscriptions", "1")
+        url = f"http://{server.__enter__()}"
+        self.addCleanup(server.__exit__, None, None, None)
+        client = Client(url)
+        self.addCleanup(client.close)
+        subscription = client.subscribe()
         failed = []
 
         def follow():
@@ -144,8 +211,16 @@ class Calls:
         subscription.cancel()
         follower.join(timeout=30)
         self.assertEqual(len(failed), 1)
-        # The server goes on.
-        self.assertEqual(self.client.append([made()]), 1)
+        # The client ends the call with the last reference. The server goes on, and has its place again.
+        del subscription
+        self.assertEqual(client.append([made()]), 1)
+        for _ in range(10_000):
+            try:
+                again = client.subscribe()
+                break
+            except Exception as taken:
+                self.assertIn("1 subscriptions", str(taken))
+        self.assertEqual(next(again).position, 1)
 
     def test_race(self):
         writers, seats = 32, 20
@@ -192,8 +267,9 @@ class Calls:
                     client = Client(url, ca_path=certificate, api_key=wrong)
                     with self.assertRaises(AuthenticationError):
                         client.append([made()])
-                    with self.assertRaises(AuthenticationError):
-                        list(client.read())
+                    for call in [client.head, client.read, client.subscribe, lambda: client.get_tracking_info("a")]:
+                        with self.assertRaises(AuthenticationError):
+                            call()
                     self.assertEqual(client.check_health(), ServingStatus.SERVING)
                     client.close()
 

@@ -2,7 +2,8 @@
 /// names the limit.
 #[derive(Clone, Debug)]
 pub struct Limits {
-    /// Maximum number of appends in progress. 1,024.
+    /// Maximum number of appends in progress. 16,384: clients that send many at once don't wait for each
+    /// answer.
     pub max_appends: usize,
     /// Maximum number of open reads. 256.
     pub max_reads: usize,
@@ -26,7 +27,7 @@ impl Limits {
 impl Default for Limits {
     fn default() -> Self {
         Self {
-            max_appends: 1024,
+            max_appends: 16_384,
             max_reads: 256,
             max_subscriptions: 1000,
             request_bytes: 48 << 20,

@@ -1,7 +1,7 @@
 use std::time::Duration;
 
 use tokio::time::timeout;
-use umadb_dcb::{DcbAppendCondition, DcbEventStoreAsync as _, DcbQuery};
+use umadb_dcb::{DcbAppendCondition, DcbEventStoreAsync as _, DcbQuery, TrackingInfo};
 
 use crate::events::{holds, known, made, none, tagged};
 use crate::server::{Backend, Server};
@@ -52,6 +52,34 @@ pub(crate) async fn retries_return_the_first_position(backend: Backend) {
         assert!(!holds(&append(&events, none("a", None)).await));
     }
     assert_eq!(client.head().await.unwrap(), Some(4));
+}
+
+/// A consumer that lost the answer to its append sends the same events with the same upstream position.
+pub(crate) async fn retries_are_known_before_their_tracking(backend: Backend) {
+    let server = Server::start(backend);
+    let client = server.client().await;
+    let info = |position| {
+        Some(TrackingInfo {
+            source: "upstream".to_owned(),
+            position,
+        })
+    };
+    let (first, second) = (vec![known(&["a"])], vec![known(&["b"])]);
+    for (events, tag, position, at) in [
+        (&first, "a", 7, 1),
+        (&second, "b", 8, 2),
+        (&first, "a", 7, 1),
+        (&second, "b", 8, 2),
+    ] {
+        let answer = client.append(events.clone(), none(tag, None), info(position));
+        assert_eq!(answer.await.unwrap(), at);
+    }
+    // Other events don't pass.
+    let other = client.append(vec![known(&["c"])], none("c", None), info(8));
+    assert!(!holds(&other.await));
+    assert_eq!(client.head().await.unwrap(), Some(2));
+    let tracked = client.get_tracking_info("upstream").await.unwrap();
+    assert_eq!(tracked, Some(8));
 }
 
 pub(crate) async fn cancelled_appends_can_be_repeated(backend: Backend) {

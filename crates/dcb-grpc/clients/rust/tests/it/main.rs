@@ -4,6 +4,7 @@ mod calls;
 mod conditions;
 mod events;
 mod pages;
+mod queries;
 mod races;
 mod secure;
 mod server;
@@ -33,15 +34,19 @@ on_each_backend! {
     calls::invalid_values_are_refused,
     conditions::condition_counts_only_what_comes_after,
     conditions::retries_return_the_first_position,
+    conditions::retries_are_known_before_their_tracking,
     conditions::cancelled_appends_can_be_repeated,
     pages::each_size_reads_everything_in_order,
     pages::limits_and_starts_in_both_directions,
     pages::snapshot_is_that_of_the_first_page,
     pages::large_events_arrive,
+    queries::items_types_and_tags_match,
+    races::a_crowd_of_appends_is_stored,
     races::each_seat_has_one_winner,
     races::each_decision_saw_the_events_before_it,
     secure::tls_and_key,
     streams::subscriptions_follow_appends,
+    streams::subscription_that_is_behind_misses_nothing,
     streams::cancelled_streams_free_their_places,
     streams::subscriptions_end_with_the_server,
 }

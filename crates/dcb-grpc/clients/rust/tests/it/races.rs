@@ -18,6 +18,25 @@ async fn clients(server: &Server) -> Vec<Arc<AsyncUmaDbClient>> {
     writers.cloned().collect()
 }
 
+/// As many as a client has under way that does not wait for each answer.
+pub(crate) async fn a_crowd_of_appends_is_stored(backend: Backend) {
+    const APPENDS: u64 = 4_000;
+    let server = Server::start(backend);
+    let clients = clients(&server).await;
+    let appends = (0..APPENDS).zip(clients.iter().cycle());
+    let appends = appends.map(|(number, client)| async move {
+        let tag = format!("order:{number}");
+        let made = vec![made(&[&tag])];
+        client.append(made, none(&tag, Some(0)), None).await
+    });
+    let mut answers = Vec::new();
+    for answer in join_all(appends).await {
+        answers.push(answer.unwrap());
+    }
+    answers.sort_unstable();
+    assert_eq!(answers, (1..=APPENDS).collect::<Vec<_>>());
+}
+
 async fn log(server: &Server) -> Vec<DcbSequencedEvent> {
     let client = server.client().await;
     let read = client.read_with_head(None, None, false, None).await;

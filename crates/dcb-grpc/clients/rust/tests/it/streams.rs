@@ -47,6 +47,32 @@ pub(crate) async fn subscriptions_follow_appends(backend: Backend) {
     assert!(never.next().await.is_none());
 }
 
+/// Its client reads nothing until others have appended behind the events that are on their way.
+pub(crate) async fn subscription_that_is_behind_misses_nothing(backend: Backend) {
+    const LARGE: u64 = 12;
+    const LAST: u64 = LARGE + 51;
+    let server = Server::start(backend);
+    let client = server.client().await;
+    // More than the transport takes before the client reads.
+    for _ in 0..LARGE / 4 {
+        let large = vec![made(&[]).data(vec![b'x'; 900_000]); 4];
+        client.append(large, None, None).await.unwrap();
+    }
+    let mut subscription = client.subscribe(None, None).await.unwrap();
+    let mut seen = next(&mut subscription, 1).await;
+    let writer = server.client().await;
+    for _ in LARGE..LAST - 1 {
+        writer.append(vec![made(&[])], None, None).await.unwrap();
+    }
+    let missing = LARGE as usize - seen.len();
+    seen.extend(next(&mut subscription, missing).await);
+    writer.append(vec![made(&[])], None, None).await.unwrap();
+    while seen.last() < Some(&LAST) {
+        seen.extend(next(&mut subscription, 1).await);
+    }
+    assert_eq!(seen, (1..=LAST).collect::<Vec<_>>());
+}
+
 pub(crate) async fn cancelled_streams_free_their_places(backend: Backend) {
     let server = Server::with(backend, &["--max-subscriptions", "4"]);
     let client = server.client().await;
