@@ -124,6 +124,7 @@ where
         let mut workers: Vec<M> = workers.collect();
         let mut held = pulse.held()?;
         let share = self.meter.member();
+        let mut not_before = Instant::now();
         loop {
             share.slices.set(|| held.slices.len() as u64);
             if goal.is_some() && held.floor >= goal {
@@ -137,7 +138,14 @@ where
                 share.lag.set(|| 0);
                 held = pulse.next().await?;
             } else {
-                let followed = self.follow(&held, &mut workers, &mut pulse, goal, &share);
+                let followed = self.follow(
+                    &held,
+                    &mut workers,
+                    &mut pulse,
+                    goal,
+                    &share,
+                    &mut not_before,
+                );
                 match followed.await {
                     // Another member has a slice, or the answer to a commit was lost.
                     Ok(Ended::Changed) | Err(Error::CheckpointMoved { .. }) => {}
@@ -162,7 +170,8 @@ where
         }
     }
 
-    /// Works with these slices until they change.
+    /// Works with these slices until they change. Takes the first batch not before a time, and moves that
+    /// time as [`SliceOptions::events_per_second`] asks.
     async fn follow(
         &self,
         held: &Held,
@@ -170,6 +179,7 @@ where
         pulse: &mut Pulse,
         goal: Option<Position>,
         share: &MemberShare,
+        not_before: &mut Instant,
     ) -> Result<Ended, Error> {
         /// Without events for this long, all checkpoints move to the end of what was read.
         const IDLE: Duration = Duration::from_secs(1);
@@ -206,7 +216,7 @@ where
                     through,
                 },
                 None => tokio::select! {
-                    batch = reading.next() => batch?,
+                    batch = reading.next(*not_before) => batch?,
                     now = pulse.next() => {
                         let now = now?;
                         if !same(&now, held) {
@@ -243,8 +253,8 @@ where
             self.progress.set_apply_outage(None);
             idle_from = Instant::now();
             if let Some(limit) = self.options.events_per_second {
-                let pace = Duration::from_secs_f64(events as f64 / f64::from(limit.max(1)));
-                sleep_until(begun + pace).await;
+                *not_before =
+                    begun + Duration::from_secs_f64(events as f64 / f64::from(limit.max(1)));
             }
         }
     }
@@ -334,7 +344,9 @@ impl Reading {
         }
     }
 
-    async fn next(&mut self) -> Result<EventBatch, Error> {
+    /// The next batch, not before a time.
+    async fn next(&mut self, not_before: Instant) -> Result<EventBatch, Error> {
+        sleep_until(not_before).await;
         // A subscription ends only after an error.
         self.batches
             .recv()

@@ -83,7 +83,8 @@ async fn rebuild_across_kills_equals_one_without<G: Ground>() {
     ground.store().close().await;
 }
 
-/// The time of a rebuild in which a process is killed after each pause, and the number of kills.
+/// The time of a rebuild in which a process is killed after each pause, and the number of kills. A kill waits
+/// until the slices of the last victim have moved, so that it hits a process that works.
 async fn rebuilt(ground: &impl Ground, pause: Duration) -> (Duration, u32) {
     const BATCH_SIZE: usize = 1_000;
     ground.discard(1).await;
@@ -91,17 +92,20 @@ async fn rebuilt(ground: &impl Ground, pause: Duration) -> (Duration, u32) {
     let begun = Instant::now();
     let mut members = VecDeque::from([(); 2].map(|()| ground.member_with(BATCH_SIZE)));
     let (mut last_kill, mut kills) = (begun, 0);
+    let mut position_then = None;
     loop {
         sleep(Duration::from_millis(20)).await;
         let list = ground.list().await;
-        if list.first().is_some_and(|version| version.position >= head) {
+        let position = list.first().and_then(|version| version.position);
+        if position >= head {
             break;
         }
-        if last_kill.elapsed() >= pause {
+        if last_kill.elapsed() >= pause && position > position_then {
             let mut victim = members.pop_front().expect("there are two");
             victim.kill().await.expect("the process can be killed");
             members.push_back(ground.member_with(BATCH_SIZE));
             (last_kill, kills) = (Instant::now(), kills + 1);
+            position_then = position;
         }
     }
     let time = begun.elapsed();

@@ -1,9 +1,9 @@
 //! Members come and go.
 
 use std::collections::BTreeMap;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use dcb_core::{EventStore as _, ProjectionState, Query, SliceKey, SlicedRunner};
+use dcb_core::{EventStore as _, ProjectionState, Query, SliceKey, SlicedRunner, SubscribeOptions};
 use tokio::task::JoinSet;
 
 use super::ground::{Ground, on_each_database, options};
@@ -14,6 +14,8 @@ on_each_database! {
     each_event_is_handled_once_and_in_the_order_of_its_key
     each_event_is_handled_once_by_ranges_in_any_order
     members_that_come_and_go_share_the_slices
+    slowed_member_keeps_its_pace
+    slowed_member_shares_its_slices
     list_has_the_progress_of_each_version
 }
 
@@ -48,9 +50,10 @@ async fn each_event_is_handled_once_by_ranges_in_any_order<G: Ground>() {
     ground.store().close().await;
 }
 
+const HOLDERS: &str = "SELECT count(DISTINCT member) FROM @projection_slice";
+
 /// Members that come get a share of the slices, and those that are left take the slices of the others.
 async fn members_that_come_and_go_share_the_slices<G: Ground>() {
-    const HOLDERS: &str = "SELECT count(DISTINCT member) FROM @projection_slice";
     const WITH_TWO: &str = "SELECT count(*) FROM \
         (SELECT member FROM @projection_slice GROUP BY member HAVING count(*) = 2) AS of_member";
     const FREE: &str = "SELECT count(*) FROM @projection_slice WHERE member IS NULL";
@@ -73,6 +76,57 @@ async fn members_that_come_and_go_share_the_slices<G: Ground>() {
         ground.number(FREE).await == 8
     })
     .await;
+    ground.assert_complete(1).await;
+    ground.store().close().await;
+}
+
+async fn slowed_member_keeps_its_pace<G: Ground>() {
+    const HANDLED: &str = "SELECT count(*) FROM @seen_1";
+    const PER_SECOND: u32 = 200;
+    const BATCH_SIZE: usize = 10;
+    let ground = G::new().await;
+    ground.append(50, 1_000).await;
+    let options = options().read(SubscribeOptions::new().batch_size(BATCH_SIZE));
+    let mut slowed = ground
+        .runner(1)
+        .options(options.events_per_second(PER_SECOND));
+    let begun = Instant::now();
+    let slowed = tokio::spawn(async move { slowed.run().await });
+    for _ in 0..20 {
+        tokio::time::sleep(Duration::from_millis(50)).await;
+        let handled = ground.number(HANDLED).await;
+        let allowed = begun.elapsed().as_secs_f64() * f64::from(PER_SECOND) + BATCH_SIZE as f64;
+        assert!(handled as f64 <= allowed, "{handled} of {allowed}");
+    }
+    slowed.abort();
+    ground.assert_complete(1).await;
+    ground.store().close().await;
+}
+
+/// Its pause after the first batch is longer than the test waits.
+async fn slowed_member_shares_its_slices<G: Ground>() {
+    const HANDLED: &str = "SELECT count(*) FROM @seen_1";
+    let ground = G::new().await;
+    ground.append(50, 1_000).await;
+    let options = options().read(SubscribeOptions::new().batch_size(500));
+    let mut slowed = ground.runner(1).options(options.events_per_second(1));
+    let slowed = tokio::spawn(async move { slowed.run().await });
+    wait_until("a batch is handled", async || {
+        ground.number(HANDLED).await == 500
+    })
+    .await;
+    let mut other = ground.runner(1);
+    let other = tokio::spawn(async move { other.run().await });
+    wait_until("each has half of the slices", async || {
+        ground.number(HOLDERS).await == 2
+    })
+    .await;
+    slowed.abort();
+    wait_until("the other has handled all events", async || {
+        ground.number(HANDLED).await == 1_000
+    })
+    .await;
+    other.abort();
     ground.assert_complete(1).await;
     ground.store().close().await;
 }
