@@ -58,6 +58,8 @@ mod runner;
     expect(dead_code, reason = "a database keeps the slices")
 )]
 mod slices;
+#[cfg(any(feature = "postgres", feature = "sqlite"))]
+mod states_by_key;
 mod stats;
 mod store;
 mod subscription;
@@ -106,6 +108,8 @@ pub use slices::{
     ProjectionCheckpoint, ProjectionState, ProjectionStatus, SetAside, SliceKey, SliceOptions,
     SlicedModel, SlicedRunner,
 };
+#[cfg(any(feature = "postgres", feature = "sqlite"))]
+pub use states_by_key::{StateReader, StatesByKey};
 pub use stats::Stats;
 pub use store::EventStore;
 pub use subscription::{

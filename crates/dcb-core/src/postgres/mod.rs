@@ -89,6 +89,7 @@ mod selection;
 mod shared_read;
 mod slices;
 mod statements;
+mod states_by_key;
 mod store;
 mod stream;
 mod tag_key;

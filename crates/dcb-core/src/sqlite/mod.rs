@@ -58,6 +58,7 @@ mod session;
 mod slices;
 mod snapshot;
 mod statements;
+mod states_by_key;
 mod store;
 mod tag_index;
 mod text_form;

@@ -15,6 +15,7 @@ mod restored;
 mod runner;
 mod slices;
 mod sqlite;
+mod states_by_key;
 mod stored;
 mod support;
 mod transient;
