@@ -1,5 +1,5 @@
-//! Finds dead links in the rendered documentation of the workspace's crates: `links target/doc`, after
-//! `cargo doc --workspace --no-deps --all-features`.
+//! Finds dead links: `links` in the workspace's Markdown, and `links target/doc` in the rendered documentation
+//! of its crates, after `cargo doc --workspace --no-deps --all-features`.
 
 use std::collections::{BTreeSet, HashMap};
 use std::fs;
@@ -7,13 +7,41 @@ use std::path::{Component, Path, PathBuf};
 use std::process::ExitCode;
 
 use regex::Regex;
-use tidy::workspace;
+use tidy::{markdown, workspace};
 
 fn main() -> ExitCode {
-    let Some(doc) = std::env::args_os().nth(1).map(PathBuf::from) else {
-        eprintln!("usage: links <the folder that cargo doc wrote>");
-        return ExitCode::FAILURE;
+    let (links, dead) = match std::env::args_os().nth(1) {
+        Some(doc) => in_documentation(Path::new(&doc)),
+        None => in_markdown(),
     };
+    println!("{links} links, {} dead", dead.len());
+    for link in &dead {
+        println!("{link}");
+    }
+    ExitCode::from(u8::from(links == 0 || !dead.is_empty()))
+}
+
+/// The number of links, and the dead ones.
+type Found = (usize, BTreeSet<String>);
+
+fn in_markdown() -> Found {
+    let (mut links, mut dead) = (0, BTreeSet::new());
+    for page in workspace::files(&workspace::root()) {
+        if page.extension().is_none_or(|extension| extension != "md") {
+            continue;
+        }
+        let (count, found) = markdown::dead_links(&page);
+        links += count;
+        dead.extend(
+            found
+                .iter()
+                .map(|link| format!("{}: {link}", page.display())),
+        );
+    }
+    (links, dead)
+}
+
+fn in_documentation(doc: &Path) -> Found {
     let crates = fs::read_dir(workspace::root().join("crates")).expect("the crates");
     let names = crates.map(|entry| entry.expect("a crate").file_name());
     let folders = names.map(|name| doc.join(name.to_string_lossy().replace('-', "_")));
@@ -32,11 +60,7 @@ fn main() -> ExitCode {
             }
         }
     }
-    println!("{links} links, {} dead", dead.len());
-    for link in &dead {
-        println!("{link}");
-    }
-    ExitCode::from(u8::from(links == 0 || !dead.is_empty()))
+    (links, dead)
 }
 
 /// The pages that were read.

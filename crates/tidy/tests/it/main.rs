@@ -2,7 +2,6 @@
 
 mod errors;
 mod events;
-mod links;
 mod map;
 mod packages;
 mod results;
