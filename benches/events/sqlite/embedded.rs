@@ -3,7 +3,7 @@
 use bench::BoxError;
 use course_enrollment::workload::{self, Workload};
 use dcb_core::sqlite::{BlockingSqliteStore, Config, SqliteStore as AsyncStore};
-use dcb_core::{AppendCondition, Event};
+use dcb_core::{AppendCondition, Event, EventStore as _};
 use std::fmt::Debug;
 use tempfile::TempDir;
 
@@ -70,6 +70,13 @@ impl Embedded {
 }
 
 impl Embedded<AsyncStore> {
+    /// Appends an event under its condition.
+    pub(crate) async fn append_if_async(&self) -> Result<(), BoxError> {
+        let (event, condition) = self.event_and_condition();
+        std::hint::black_box(self.store.append_if(event, condition).await?);
+        Ok(())
+    }
+
     /// An empty log in a file.
     pub(crate) async fn empty_async() -> Result<Self, BoxError> {
         let folder = tempfile::tempdir()?;

@@ -4,6 +4,7 @@
 //!   row. In memory the row measures the work alone; in a file (WAL, FULL) it also measures one
 //!   fsync per commit. In the rows "in turn" each caller appends one event after the other, and
 //!   callers share commits.
+//! - **AppendIf, sustained** (`sustained.rs`): callers that append without a barrier, for seconds.
 //! - **Query**, **Project**: 34 of 100 events, and 3 projectors over all of them in one pass.
 //!
 //! A floor steps prepared statements on a separate connection and copies each row into owned
@@ -14,10 +15,11 @@
 
 mod embedded;
 mod raw;
+mod sustained;
 
 use bench::{BoxError, Floor, Goal, Op, Outcome, Row, Target};
 use course_enrollment::workload::{self, PAST_EVENTS};
-use dcb_core::{EventStore as _, ReadOptions};
+use dcb_core::ReadOptions;
 use embedded::{Embedded, Storage, expect};
 use std::hint::black_box;
 
@@ -45,6 +47,7 @@ pub(crate) fn declare(target: &mut Target) -> Result<(), BoxError> {
     for (row, op) in [alone_async(), in_turn(), in_turn_async()] {
         target.row(row.fills("sqlite_append"), &op);
     }
+    sustained::declare(target);
     for storage in [Storage::Memory, Storage::File] {
         for (row, op) in [query(storage), project(storage)] {
             target.row(row.fills("sqlite_read").steady(), &op);
@@ -123,8 +126,7 @@ fn async_appends(turns: usize) -> Op {
     let op = Op::setup(|| async { Embedded::empty_async().await });
     op.call(move |embedded, _call| async move {
         for _ in 0..turns {
-            let (event, condition) = embedded.event_and_condition();
-            black_box(embedded.store.append_if(event, condition).await?);
+            embedded.append_if_async().await?;
         }
         Ok(Outcome::Success)
     })

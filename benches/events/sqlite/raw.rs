@@ -9,6 +9,7 @@ use rusqlite::config::DbConfig;
 use rusqlite::{Connection, Params, Result, Row};
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::hint::black_box;
+use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Mutex, PoisonError};
 use tempfile::TempDir;
 use uuid::Uuid;
@@ -59,6 +60,37 @@ pub(crate) fn append_if_in_batches(batches: usize, batch: usize) -> Op {
         }
         Ok(Outcome::Success)
     })
+}
+
+/// Commits rows of the events' table and nothing else: no tag keys, no conditions.
+pub(crate) struct BareRows {
+    raw: Raw,
+    next: AtomicI64,
+}
+
+impl BareRows {
+    pub(crate) fn open(storage: Storage) -> Result<Self, BoxError> {
+        Ok(Self {
+            raw: Raw::open(storage)?,
+            next: AtomicI64::new(1),
+        })
+    }
+
+    /// Commits `batch` rows in a transaction.
+    pub(crate) fn commit(&self, batch: i64) -> Result<(), BoxError> {
+        let Raw {
+            connection,
+            workload,
+            ..
+        } = &self.raw;
+        let connection = connection.lock().unwrap_or_else(PoisonError::into_inner);
+        let first = self.next.fetch_add(batch, Ordering::Relaxed);
+        run(&connection, "BEGIN IMMEDIATE", [])?;
+        for position in first..first + batch {
+            write_row(&connection, position, &workload.course())?;
+        }
+        run(&connection, "COMMIT", [])
+    }
 }
 
 /// An op whose call reads `count` events by the key of a type and a tag.
@@ -182,6 +214,20 @@ fn write(connection: &Connection, event: &Event, unless: &[Tag]) -> Result<(), B
         is_met = is_met && first.exists((lowest, lowest | TYPE_BITS))?;
     }
     expect(is_met, false)?;
+    write_row(connection, position, event)?;
+    // A row with the empty tag finds the event by its type alone.
+    for tag in event.tags().chain([""]) {
+        let key = key(tag, event.event_type());
+        run(
+            connection,
+            "INSERT INTO dcb_event_tag VALUES (?1, ?2)",
+            (key, position),
+        )?;
+    }
+    Ok(())
+}
+
+fn write_row(connection: &Connection, position: i64, event: &Event) -> Result<(), BoxError> {
     let tags: Vec<&str> = event.tags().collect();
     run(
         connection,
@@ -194,17 +240,7 @@ fn write(connection: &Connection, event: &Event, unless: &[Tag]) -> Result<(), B
             format!("[\"{}\"]", tags.join("\",\"")),
             event.data(),
         ),
-    )?;
-    // A row with the empty tag finds the event by its type alone.
-    for tag in tags.into_iter().chain([""]) {
-        let key = key(tag, event.event_type());
-        run(
-            connection,
-            "INSERT INTO dcb_event_tag VALUES (?1, ?2)",
-            (key, position),
-        )?;
-    }
-    Ok(())
+    )
 }
 
 fn run(connection: &Connection, sql: &str, parameters: impl Params) -> Result<(), BoxError> {

@@ -7,6 +7,7 @@
 //!   tables of ten thousand to a million messages.
 //! - **Batches** and **writers at once**: the cost of a shared commit. Each caller makes several
 //!   writes per op, so waiting for the last caller at the end of an op costs little.
+//! - **Sustained**: callers that write without a barrier, for seconds, to SQLite in a file.
 //! - **Decoded**: reads that decode the JSON into a map, as the published reads do.
 //!
 //! Each row that writes has a separate database or file. A floor is the bare driver on the same
@@ -17,6 +18,7 @@ mod ops;
 mod postgres_floors;
 mod sizes;
 mod sqlite_floors;
+mod sustained;
 mod writers;
 
 use backends::{Backend, Postgres, Sqlite};
@@ -40,6 +42,7 @@ pub(crate) fn declare(target: &mut Target) -> Result<(), BoxError> {
     });
     sizes::declare(target, &full, &postgres);
     writers::declare(target, &full, &postgres);
+    sustained::declare(target, &full);
     Ok(())
 }
 

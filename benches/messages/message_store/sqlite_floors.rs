@@ -22,7 +22,7 @@ const CATEGORY: &str = "SELECT id, stream_name, type, position, global_position,
     FROM messages INDEXED BY messages_category \
     WHERE category = ?1 AND global_position >= ?2 ORDER BY global_position LIMIT 100";
 
-struct Raw {
+pub(crate) struct Raw {
     connection: Mutex<Connection>,
     _folder: TempDir,
 }
@@ -62,7 +62,18 @@ pub(crate) fn published(sqlite: &Sqlite, published: Published) -> Floor {
 }
 
 impl Raw {
-    fn open(sqlite: Sqlite, published: Published) -> Result<Self, BoxError> {
+    /// Commits `messages` rows in a transaction, each the first of a new stream.
+    pub(crate) fn commit_rows(&self, messages: usize) -> Result<(), BoxError> {
+        let connection = self.connection.lock().map_err(|_| "a call panicked")?;
+        connection.prepare_cached("BEGIN IMMEDIATE")?.execute([])?;
+        for _ in 0..messages {
+            write_row(&connection, new_stream("account").as_str(), 0)?;
+        }
+        connection.prepare_cached("COMMIT")?.execute([])?;
+        Ok(())
+    }
+
+    pub(crate) fn open(sqlite: Sqlite, published: Published) -> Result<Self, BoxError> {
         let folder = tempfile::tempdir()?;
         let file = folder.path().join("raw.db");
         // The store makes the tables in a file. For a floor in memory their definitions are copied.
@@ -105,19 +116,24 @@ fn write(connection: &Connection, stream: &str, messages: i64) -> Result<(), Box
     };
     let next = last.map_or(0, |last| last + 1);
     for position in next..next + messages {
-        connection
-            .prepare_cached(INSERT)?
-            .execute(rusqlite::params![
-                position,
-                1_700_000_000_000_000_i64,
-                stream,
-                stream.split('-').next(),
-                TYPE,
-                DATA,
-                Uuid::now_v7().as_bytes().as_slice(),
-            ])?;
+        write_row(connection, stream, position)?;
     }
     connection.prepare_cached("COMMIT")?.execute([])?;
+    Ok(())
+}
+
+fn write_row(connection: &Connection, stream: &str, position: i64) -> Result<(), BoxError> {
+    connection
+        .prepare_cached(INSERT)?
+        .execute(rusqlite::params![
+            position,
+            1_700_000_000_000_000_i64,
+            stream,
+            stream.split('-').next(),
+            TYPE,
+            DATA,
+            Uuid::now_v7().as_bytes().as_slice(),
+        ])?;
     Ok(())
 }
 

@@ -73,7 +73,7 @@ pub enum Bound {
         /// The size.
         at_most: f64,
     },
-    /// The rate in calls per second is at least this share of another row's, in the same run.
+    /// The rate in events per second is at least this share of another row's, in the same run.
     ShareOfRow {
         /// The id of the other row.
         row: String,

@@ -59,6 +59,11 @@ impl RowResult {
         }
     }
 
+    /// Events per elapsed second, written or read by the calls.
+    pub(crate) fn events_per_second(&self) -> Option<f64> {
+        Some(self.calls_per_second()? * self.declared.events as f64)
+    }
+
     /// The median time of a call.
     pub(crate) fn p50_ns(&self) -> Option<u64> {
         match &self.measured {

@@ -23,6 +23,11 @@ pub trait Service: Send + Sync + 'static {
         None
     }
 
+    /// True if calls block their thread. Then each caller has a thread of its own, else it is a task.
+    fn blocks(&self) -> bool {
+        false
+    }
+
     /// Connects the caller with this number.
     fn caller(&self, number: usize) -> impl Future<Output = Result<Self::Caller, BoxError>> + Send;
 }

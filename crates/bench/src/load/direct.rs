@@ -35,6 +35,7 @@ impl std::fmt::Debug for Direct {
 pub struct DirectService<M> {
     make: M,
     work: Option<Box<dyn Fn() -> DatabaseWork + Send + Sync>>,
+    blocks: bool,
 }
 
 impl<M, N> DirectService<M>
@@ -45,7 +46,20 @@ where
     /// Calls `make` with the number of each caller. The function that `make` returns prepares one
     /// call at a time.
     pub fn new(make: M) -> Self {
-        Self { make, work: None }
+        Self {
+            make,
+            work: None,
+            blocks: false,
+        }
+    }
+
+    /// Gives each caller a thread, for calls that block.
+    #[must_use]
+    pub fn blocking(self) -> Self {
+        Self {
+            blocks: true,
+            ..self
+        }
     }
 
     /// Sets the function that counts the work of the store's database.
@@ -71,6 +85,10 @@ where
 
     fn database_work(&self) -> Option<DatabaseWork> {
         self.work.as_ref().map(|work| work())
+    }
+
+    fn blocks(&self) -> bool {
+        self.blocks
     }
 
     async fn caller(&self, number: usize) -> Result<DirectCaller<N>, BoxError> {

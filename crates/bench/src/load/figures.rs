@@ -69,6 +69,9 @@ pub struct Latencies {
     pub p90_ns: u64,
     /// The 99th percentile.
     pub p99_ns: u64,
+    /// The 99.9th percentile; 0 in runs that were saved before this was recorded.
+    #[serde(default)]
+    pub p999_ns: u64,
     /// The longest.
     pub max_ns: u64,
 }

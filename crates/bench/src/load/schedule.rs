@@ -1,4 +1,5 @@
 use super::ramp::Ramp;
+use crate::profile::Profile;
 use crate::report::number::whole;
 use std::time::Duration;
 
@@ -31,6 +32,23 @@ pub enum Schedule {
 }
 
 impl Schedule {
+    /// A closed schedule that runs for so long that a store has to write back what it deferred, such as the
+    /// checkpoints of a write-ahead log: 15 s in the full profile, 3 s in a quick run.
+    pub fn sustained(profile: &Profile, callers: usize) -> Self {
+        let [warm_up, time] = if profile.is_smoke() {
+            [0.05, 0.2]
+        } else if profile.is_full() {
+            [1.0, 15.0]
+        } else {
+            [0.25, 3.0]
+        };
+        Self::Closed {
+            callers,
+            warm_up: Duration::from_secs_f64(warm_up),
+            time: Duration::from_secs_f64(time),
+        }
+    }
+
     /// The number of callers that it needs.
     pub fn callers(&self) -> usize {
         match self {

@@ -192,6 +192,7 @@ fn latencies(histogram: &Histogram<u64>) -> Latencies {
         p50_ns: histogram.value_at_quantile(0.5),
         p90_ns: histogram.value_at_quantile(0.9),
         p99_ns: histogram.value_at_quantile(0.99),
+        p999_ns: histogram.value_at_quantile(0.999),
         max_ns: histogram.max(),
     }
 }

@@ -1,6 +1,7 @@
 //! The columns of tables of measured rows. A page names them by their headings.
 
 use super::number::{bytes, duration, hundredths, significant, whole};
+use crate::load::LoadFigures;
 use crate::result::{Figures, FloorFigures, Interval, RowResult};
 
 /// A column of a table.
@@ -24,11 +25,15 @@ pub(super) enum Cell {
     Figure(fn(&RowResult, &Figures) -> String),
     /// A measured figure of the floor that the column names.
     Floor(fn(&RowResult, &FloorFigures) -> String),
+    /// A figure of a load.
+    Load(fn(&RowResult, &LoadFigures) -> String),
+    /// The rate as a share of the row that a goal names; empty without such a goal.
+    ShareOfRow,
     /// The published figures.
     Published,
 }
 
-use Cell::{Declared, Figure, Floor, Own, Published};
+use Cell::{Declared, Figure, Floor, Load, Own, Published, ShareOfRow};
 
 /// All columns: heading, whether the cells are numbers, and the cells.
 #[rustfmt::skip] // One column per line.
@@ -61,6 +66,12 @@ const COLUMNS: &[(&str, bool, Cell)] = &[
     ("p99 (ms)", true, Figure(|_, row| significant(row.p99_ns as f64 / 1e6))),
     ("× floor", false, Figure(|_, row| first_floor(row))),
     ("Published", false, Published),
+    ("Sustained events/s", true, Load(|row, load| rate(load.calls_per_second() * events(row)))),
+    ("Sustained p50 (µs)", true, Load(|_, load| significant(load.service.p50_ns as f64 / 1e3))),
+    ("Sustained p99 (µs)", true, Load(|_, load| significant(load.service.p99_ns as f64 / 1e3))),
+    ("Sustained p99.9 (µs)", true, Load(|_, load| significant(load.service.p999_ns as f64 / 1e3))),
+    ("Worst call (ms)", true, Load(|_, load| significant(load.service.max_ns as f64 / 1e6))),
+    ("Share", true, ShareOfRow),
     // Of a floor that is named after these words.
     ("Events/s of", true, Floor(|row, of| whole(events(row) * 1e9 / of.mean_ns.value))),
     ("p50 (ms) of", true, Floor(|_, floor| significant(floor.p50_ns as f64 / 1e6))),
@@ -86,7 +97,7 @@ impl Column {
         })
     }
 
-    /// The cell of a row with figures; `None` for the published figures.
+    /// The cell of a row with figures; `None` for the published figures, and for those of a load.
     pub(super) fn of(&self, row: &RowResult, figures: &Figures) -> Option<String> {
         match self.cell {
             Declared(cell) | Own(cell) => Some(cell(row)),
@@ -95,7 +106,7 @@ impl Column {
                 Some(floor) => cell(row, floor),
                 None => "missing".to_owned(),
             }),
-            Published => None,
+            Published | Load(_) | ShareOfRow => None,
         }
     }
 }

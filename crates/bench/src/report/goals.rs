@@ -206,7 +206,7 @@ fn verdict(view: &View<'_>, row: &RowResult, bound: &Bound) -> Option<(String, V
             (text, failed <= *at_most)
         }
         Bound::ShareOfRow { row: id, at_least } => {
-            let share = rate? / other(id)?.calls_per_second()?;
+            let share = share_of(row, other(id)?)?;
             (significant(share), share >= *at_least)
         }
         Bound::TimesRow { row: id, at_most } => {
@@ -219,6 +219,21 @@ fn verdict(view: &View<'_>, row: &RowResult, bound: &Bound) -> Option<(String, V
         }
     };
     Some((text, reached.into()))
+}
+
+/// The rate of a row in events, as a share of another row's.
+fn share_of(row: &RowResult, other: &RowResult) -> Option<f64> {
+    Some(row.events_per_second()? / other.events_per_second()?)
+}
+
+/// The share of a row that a goal compares with another one; `None` without such a goal.
+pub(super) fn share_of_other_row(view: &View<'_>, row: &RowResult) -> Option<f64> {
+    let mut goals = row.declared.goals.iter();
+    let id = goals.find_map(|goal| match &goal.bound {
+        Bound::ShareOfRow { row, .. } => Some(row),
+        _ => None,
+    })?;
+    share_of(row, view.rows().find(|other| other.id == *id)?)
 }
 
 fn microseconds(ns: f64, at_most: f64) -> (String, bool) {

@@ -1,4 +1,6 @@
 use super::column::{Cell, Column, operation};
+use super::goals::share_of_other_row;
+use super::number::significant;
 use super::published::{PublishedRow, PublishedTable};
 use super::view::View;
 use crate::result::{Measured, RowResult};
@@ -69,15 +71,16 @@ impl MeasuredTable<'_> {
             let same: Vec<_> = rows.iter().filter(|row| printed.is_of(row)).collect();
             // The published row stays visible, with the reason why it has no figures.
             if same.is_empty() {
-                lines.push(self.line(&absent(printed), Some(printed)));
+                lines.push(self.line(view, &absent(printed), Some(printed)));
             }
             for (index, row) in same.into_iter().enumerate() {
                 // Variants of one published row follow it. Its figures are printed once.
-                lines.push(self.line(row, (index == 0).then_some(printed)));
+                lines.push(self.line(view, row, (index == 0).then_some(printed)));
             }
         }
         let is_other = |row: &&&RowResult| !published.iter().any(|printed| printed.is_of(row));
-        lines.extend(rows.iter().filter(is_other).map(|row| self.line(row, None)));
+        let others = rows.iter().filter(is_other);
+        lines.extend(others.map(|row| self.line(view, row, None)));
         let columns = self.columns.iter();
         Table {
             columns: columns
@@ -94,7 +97,12 @@ impl MeasuredTable<'_> {
         }
     }
 
-    fn line(&self, row: &RowResult, printed: Option<&PublishedRow>) -> Vec<String> {
+    fn line(
+        &self,
+        view: &View<'_>,
+        row: &RowResult,
+        printed: Option<&PublishedRow>,
+    ) -> Vec<String> {
         let mut reason = match &row.measured {
             Measured::Figures(_) => None,
             Measured::Load(_) => Some("a load, which needs another kind of table"),
@@ -106,6 +114,12 @@ impl MeasuredTable<'_> {
                 _ => "none".to_owned(),
             },
             (Cell::Declared(cell), _) => cell(row),
+            (Cell::ShareOfRow, _) => {
+                share_of_other_row(view, row).map_or_else(String::new, significant)
+            }
+            (Cell::Load(cell), _) if row.load().is_some() => {
+                row.load().map(|load| cell(row, load)).unwrap_or_default()
+            }
             (_, Some(figures)) => column.of(row, figures).unwrap_or_default(),
             (Cell::Own(_), None) => String::new(),
             // The first column of figures has the reason; the others stay empty.

@@ -5,17 +5,19 @@ use bench::load::{
     Direct, DirectService, Exchange, Exchanges, HttpService, Load, LoadFigures, Ramp, Schedule,
     Stage,
 };
-use bench::report::{LIBRARY, Page};
-use bench::{BoxError, Error, Goal, Outcome, Row, Target, measure};
+use bench::report::{LIBRARY, Page, render};
+use bench::{BoxError, Error, Goal, Measured, Outcome, Row, Target, measure};
 use http_body_util::Full;
 use hyper::body::{Bytes, Incoming};
 use hyper::service::service_fn;
 use hyper::{Request, Response};
 use hyper_util::rt::TokioIo;
+use std::collections::HashSet;
 use std::convert::Infallible;
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
+use std::thread;
 use std::time::Duration;
 use tokio::net::TcpListener;
 
@@ -93,6 +95,20 @@ async fn warm_up_calls_are_not_counted() {
     let figures = counted(schedule, outcome).run().await.unwrap();
     assert!(figures.calls > 0);
     assert!(figures.calls < made.load(Ordering::SeqCst) as u64);
+}
+
+#[tokio::test]
+async fn blocking_calls_have_a_thread_for_each_caller() {
+    let threads = Arc::new(Mutex::new(HashSet::new()));
+    let seen = Arc::clone(&threads);
+    let setup = move || Ok(Arc::clone(&seen));
+    let load = Load::blocking(closed(3), setup, |seen| {
+        seen.lock().unwrap().insert(thread::current().id());
+        thread::sleep(MS);
+        Ok(Outcome::Success)
+    });
+    assert_eq!(load.run().await.unwrap().failed, 0);
+    assert_eq!(threads.lock().unwrap().len(), 3);
 }
 
 /// Coordinated omission: while the only caller waits for a slow answer, further calls fall due. If
@@ -313,6 +329,42 @@ fn page_shows_load_next_to_library_and_its_failures() {
     assert!(goal(&format!("p50 at most 0.000001 × that of {library}")).ends_with("| no |"));
     // The service does not count its reads.
     assert!(goal("at most 1 reads a call").ends_with("| not known |"));
+}
+
+const SUSTAINED: Page = Page {
+    text: "\
+{{seed toy: Operation | Events/s = Sustained events/s | p99.9 = Sustained p99.9 (µs) | Worst call (ms) | Share of bare rows = Share}}",
+    ..PAGE
+};
+
+/// One call of the loop writes as many events as a hundred calls of the row.
+#[test]
+fn page_shows_share_of_another_row_in_events() {
+    let folders = Folders::new();
+    let mut settings = folders.settings(FIRST);
+    settings.pages = vec![SUSTAINED];
+    let mut saved = measure("alpha", settings, |target| {
+        let bare = Row::new("Rows", "none").events(100).fills("toy");
+        let row = Row::new("Append", "none").fills("toy");
+        let row = row.goal(Goal::share_of_row(&bare, 0.5));
+        let load = || counted(closed(1), |_| Ok(Outcome::Success));
+        target.load(bare, load());
+        target.load(row, load());
+        Ok(())
+    })
+    .unwrap();
+    for (row, calls) in saved.rows.iter_mut().zip([4, 300]) {
+        let mut load = row.load().unwrap().clone();
+        (load.calls, load.elapsed_s) = (calls, 2.0);
+        (load.service.p999_ns, load.service.max_ns) = (7_000, 3_000_000);
+        row.measured = Measured::Load(Box::new(load));
+    }
+    let page = render(&SUSTAINED, &[saved]).unwrap().markdown;
+    assert!(page.contains("| Rows | 200 | 7.00 | 3.00 |  |"), "{page}");
+    assert!(
+        page.contains("| Append | 150 | 7.00 | 3.00 | 0.750 |"),
+        "{page}"
+    );
 }
 
 /// A machine that slows down for a while slows down both.

@@ -3,16 +3,18 @@
 mod arrivals;
 
 use super::caller::{Caller, DatabaseWork, Service};
+use super::direct::{Direct, DirectService};
 use super::figures::{CallCost, LoadFigures};
 use super::schedule::Schedule;
 use super::tally::{Called, Tally};
 use crate::alloc::AllocationScope;
 use crate::error::BoxError;
-use crate::op::BoxFuture;
+use crate::op::{BoxFuture, Outcome};
 use arrivals::Arrivals;
 use std::ops::Range;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
+use tokio::runtime::Handle;
 use tokio::task::JoinSet;
 use tokio::time::sleep;
 
@@ -59,8 +61,30 @@ impl Load {
         }
     }
 
+    /// A load of calls that block, by a thread for each caller. Each call gets the state that `setup` returns.
+    pub fn blocking<S: Send + Sync + 'static>(
+        schedule: Schedule,
+        setup: impl Fn() -> Result<S, BoxError> + Send + Sync + 'static,
+        call: impl Fn(&S) -> Result<Outcome, BoxError> + Copy + Send + Sync + 'static,
+    ) -> Self {
+        Self::new(schedule, move || {
+            let state = setup();
+            async move {
+                let state = Arc::new(state?);
+                let calls = move |_| {
+                    let state = Arc::clone(&state);
+                    move || {
+                        let state = Arc::clone(&state);
+                        Direct::new(async move { call(&state) })
+                    }
+                };
+                Ok(DirectService::new(calls).blocking())
+            }
+        })
+    }
+
     /// Runs the set-up, makes the calls and returns their figures. If the future is dropped, it
-    /// makes no further call.
+    /// makes no further call; callers that block go on to the end of their turn.
     ///
     /// # Errors
     /// The errors of the set-up and of connecting. Failed calls are counted, not returned.
@@ -171,7 +195,8 @@ async fn turn(
         Schedule::Closed { .. } => {
             let end = begun + warm_up + time;
             for caller in callers {
-                tasks.spawn(closed(caller, end, Arc::clone(tally)));
+                let calls = closed(caller, end, Arc::clone(tally));
+                start(&mut tasks, service.blocks(), calls);
             }
         }
         Schedule::Open { per_second, .. } => {
@@ -181,14 +206,16 @@ async fn turn(
             let give_up = begun + 2 * time;
             for caller in callers {
                 let arrivals = Arc::clone(&arrivals);
-                tasks.spawn(open(caller, arrivals, give_up, Arc::clone(tally)));
+                let calls = open(caller, arrivals, give_up, Arc::clone(tally));
+                start(&mut tasks, service.blocks(), calls);
             }
         }
         Schedule::Users(ramp) => {
             for (number, caller) in callers.into_iter().enumerate() {
                 let spans = ramp.spans(number).into_iter();
                 let spans = spans.map(|span| begun + span.start..begun + span.end);
-                tasks.spawn(user(caller, spans.collect(), Arc::clone(tally)));
+                let calls = user(caller, spans.collect(), Arc::clone(tally));
+                start(&mut tasks, service.blocks(), calls);
             }
         }
     }
@@ -203,6 +230,16 @@ async fn turn(
         ended = ended => ended,
         // It prints until it is dropped, so this branch never wins.
         never = print_progress(begun, warm_up + time, tally) => match never {},
+    }
+}
+
+/// Runs a caller as a task, or on a thread of its own. Nothing can abort a thread, so it ends with its turn.
+fn start(tasks: &mut JoinSet<()>, blocks: bool, calls: impl Future<Output = ()> + Send + 'static) {
+    if blocks {
+        let runtime = Handle::current();
+        tasks.spawn_blocking(move || runtime.block_on(calls));
+    } else {
+        tasks.spawn(calls);
     }
 }
 
