@@ -95,6 +95,8 @@ class Calls:
             client.append([made("seat:1", uuid=uuid4())], condition)
         self.assertEqual(client.append(first, condition), 1)
         self.assertEqual(client.append([made("seat:1")], AppendCondition(tagged("seat:1"), after=1)), 2)
+        with self.assertRaises(IntegrityError):
+            client.append([made("seat:1")], AppendCondition(tagged("seat:1"), after=1))
         self.assertEqual(client.append(first, condition), 1)
         self.assertEqual(client.append([made("seat:1")], AppendCondition(tagged("seat:1"), after=99)), 3)
         self.assertEqual(client.append([], None), 0)
