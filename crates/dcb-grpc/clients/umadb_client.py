@@ -94,6 +94,8 @@ class Calls:
         with self.assertRaises(IntegrityError):
             client.append([made("seat:1", uuid=uuid4())], condition)
         self.assertEqual(client.append(first, condition), 1)
+        with self.assertRaises(IntegrityError):
+            client.append([*first, made("seat:1", uuid=uuid4())], condition)
         self.assertEqual(client.append([made("seat:1")], AppendCondition(tagged("seat:1"), after=1)), 2)
         with self.assertRaises(IntegrityError):
             client.append([made("seat:1")], AppendCondition(tagged("seat:1"), after=1))
@@ -159,12 +161,14 @@ class Calls:
         self.client.append([made("a"), made("b")])
         everything = self.client.subscribe()
         of_a = self.client.subscribe(tagged("a"), after=1)
+        beyond = self.client.subscribe(after=100)
         self.assertEqual([next(everything).position for _ in range(2)], [1, 2])
         other = Client(self.url)
         for n in range(3, 103):
             other.append([made("a" if n % 2 else "b")])
         self.assertEqual([next(everything).position for _ in range(100)], [*range(3, 103)])
         self.assertEqual([next(of_a).position for _ in range(50)], [*range(3, 103, 2)])
+        self.assertEqual([next(beyond).position for _ in range(2)], [101, 102])
         other.close()
 
     def test_subscription_that_is_behind(self):
@@ -180,6 +184,17 @@ class Calls:
         while seen[-1] < 63:
             seen.append(next(subscription).position)
         self.assertEqual(seen, [*range(1, 64)])
+        self.assertEqual(positions(self.client.read()), seen)
+
+    def test_subscription_ends_with_the_server(self):
+        with serving(self.backend) as address:
+            client = Client(f"http://{address}")
+            client.append([made()])
+            subscription = client.subscribe()
+            self.assertEqual(next(subscription).position, 1)
+        # Not an error.
+        self.assertEqual(list(subscription), [])
+        client.close()
 
     def test_snapshot(self):
         for _ in range(10):
