@@ -1,6 +1,7 @@
 //! Relays between real stores, in all four combinations of SQLite and PostgreSQL.
 
 mod concurrent;
+mod ids;
 mod killed;
 mod order;
 mod outage;
