@@ -39,7 +39,7 @@ static DESIGN: Design = Design {
         &[
             include_str!("../../schema/postgres/tables/checkpoint.sql"),
             include_str!("../../schema/postgres/functions/append.sql"),
-            include_str!("../../schema/postgres/functions/keep_times.sql"),
+            include_str!("../../schema/postgres/versions/4/keep_times.sql"),
         ],
         &[include_str!("../../schema/postgres/tables/kept_state.sql")],
         &[
@@ -49,6 +49,9 @@ static DESIGN: Design = Design {
             include_str!("../../schema/postgres/tables/projection_member.sql"),
             include_str!("../../schema/postgres/tables/projection_event.sql"),
         ],
+        &[include_str!(
+            "../../schema/postgres/functions/keep_times.sql"
+        )],
     ],
     rights: RIGHTS,
 };

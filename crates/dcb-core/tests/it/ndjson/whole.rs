@@ -7,9 +7,10 @@ use dcb_core::sqlite::{self, SqliteStore};
 use dcb_core::{
     AnyStore, Append, Command, Error, Event, EventStore, MemoryStore, Query, ReadOptions, Tracking,
 };
+use futures_util::future::join_all;
 
 use super::lines::{assert_same, exported, hard_events, imported};
-use crate::support::events::{event, tagged, whole_log};
+use crate::support::events::{event, tagged, unless, whole_log};
 use crate::support::postgres::fresh_store;
 
 /// An empty log of each backend.
@@ -102,6 +103,46 @@ async fn tracked_position_is_refused_after_the_move() {
             "{again:?}"
         );
         to.close().await;
+    }
+}
+
+/// A time follows its event past the refused requests of its batch.
+#[tokio::test(flavor = "multi_thread")]
+async fn times_of_a_batch_with_refused_requests_are_kept() {
+    const REQUESTS: u64 = 60;
+    let time = |number: u64| UNIX_EPOCH + Duration::from_secs(number);
+    for store in empty_logs().await {
+        store.append(tagged("taken")).await.unwrap();
+        let submit = async |number: u64| {
+            let event = |tag: &str, time| {
+                let event = tagged(tag).to_builder().recorded_at(time);
+                event
+                    .metadata("number", number.to_string())
+                    .build()
+                    .unwrap()
+            };
+            let events = [
+                event("first", time(number)),
+                event("second", time(1_000 + number)),
+            ];
+            let tag = if number.is_multiple_of(3) {
+                "taken"
+            } else {
+                "free"
+            };
+            let append = Append::new(Vec::from(events)).condition(unless(tag));
+            store.submit(append).await.is_ok()
+        };
+        let accepted = join_all((0..REQUESTS).map(submit)).await;
+        assert!((0..REQUESTS).all(|number| accepted[number as usize] != number.is_multiple_of(3)));
+        let log = whole_log(&store).await;
+        assert_eq!(log.len() as u64, 1 + 2 * (REQUESTS - REQUESTS / 3));
+        for event in &log[1..] {
+            let number: u64 = event.metadata_value("number").unwrap().parse().unwrap();
+            let later = if event.has_tag("second") { 1_000 } else { 0 };
+            assert_eq!(event.recorded_at(), time(later + number), "{event:?}");
+        }
+        store.close().await;
     }
 }
 
