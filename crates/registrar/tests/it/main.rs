@@ -3,6 +3,7 @@
 mod backup;
 mod comparing;
 mod events;
+mod every_command;
 mod exit_codes;
 mod guides;
 mod imports;
