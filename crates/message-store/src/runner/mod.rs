@@ -44,8 +44,8 @@ use crate::{Bookmark, Category, ConsumerGroup, Error, MessageStore, RecordedMess
 ///   message: it writes a copy to the stream `poison-<consumer>` and goes on. The copy has the message's type
 ///   and data; its metadata names the message, the error and the tries. Each message has one copy there, even
 ///   after a crash. A message that kills the process is not noticed. A copy that its handler can't handle
-///   either is passed over: no consumer copies a copy. [`OnFailure::Park`] keeps the order of the stream: its
-///   later messages wait behind the one that failed, until [`MessageRunner::replay`].
+///   either is passed over: no consumer copies a copy. [`OnFailure::Park`](crate::OnFailure) keeps the order of
+///   the stream: its later messages wait behind the one that failed, until [`MessageRunner::replay`].
 ///   [`MessageRunner::set_aside`] lists both.
 /// - **Groups.** [`MessageRunner::group`] makes it one member of a consumer group. Each member has its
 ///   checkpoint, `<category>-<consumer>-<member>-of-<size>`.
@@ -241,7 +241,7 @@ where
     /// An error of [`MessageStore::checkpoint`], [`MessageStore::save_checkpoint`],
     /// [`MessageStore::head`], [`MessageStore::get_category_messages`] or
     /// [`MessageStore::write_message`] that is not transient, such as [`Fault::Closed`](crate::Fault),
-    /// [`Error::PastReplaced`] or [`Error::AfterBeyondHead`]. With [`OnFailure::Stop`], also [`Error::Handler`].
+    /// [`Error::PastReplaced`] or [`Error::AfterBeyondHead`]. With [`OnFailure::Stop`](crate::OnFailure), also [`Error::Handler`].
     pub async fn run(&mut self) -> Result<Infallible, Error> {
         loop {
             // Without a signal this never returns `Ok`. The loop only satisfies the return type.
