@@ -23,7 +23,7 @@ pub trait Service: Send + Sync + 'static {
         None
     }
 
-    /// True if calls block their thread. Then each caller has a thread of its own, else it is a task.
+    /// Whether calls block their thread. If so, each caller gets a thread; otherwise it is a task.
     fn blocks(&self) -> bool {
         false
     }

@@ -24,7 +24,7 @@ pub struct Measured {
     /// Our stores on logs of several sizes.
     #[serde(default)]
     pub growth: Vec<Growth>,
-    /// Where the time went.
+    /// The time that each part of the run took.
     #[serde(default)]
     pub times: Times,
 }

@@ -22,7 +22,7 @@ pub struct Raced {
     pub text: String,
 }
 
-/// Races a peer on a small log of its own until the referee finds something, and says what was seen.
+/// Races a peer until the referee finds a fault, on a small log that no row uses. Returns the findings.
 /// On the log of the rows, the time of its reads would grow with the form.
 pub(super) async fn races(
     peer: &Peer,

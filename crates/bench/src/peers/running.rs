@@ -1,4 +1,4 @@
-//! Starts a peer on a place of its own, and fills its store.
+//! Starts a peer with an empty database or folder, and fills its store.
 
 use super::roster::{Peer, Place};
 use local_postgres::{Database, LocalPostgres};

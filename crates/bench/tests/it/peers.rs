@@ -45,7 +45,7 @@ fn participant(key: &str, hello: Result<&str, &str>, is_accused: bool) -> Partic
     }
 }
 
-/// Two logs, of which the larger one failed in its only row.
+/// Two logs. The only row of the larger one failed.
 fn growth() -> Growth {
     let plan = rows(Ground::Server, 12_200, 5).swap_remove(0);
     let log = |events, load: Result<f64, &str>| Log {

@@ -59,8 +59,8 @@ use crate::{
 /// In PostgreSQL the table is in the first schema of the connection's `search_path`, and `state` has the type
 /// `json`. A state that equals the initial one has no row, so a fold deletes what it resets.
 ///
-/// A batch reads the states of its keys and writes them, whatever the number of its events: on PostgreSQL five
-/// round trips. The JSON must tell the whole state. A float that is not finite ends the run, and a field
+/// A batch costs one read and one write of its keys' states, however many events it has. On PostgreSQL that is
+/// five round trips. The JSON must hold the whole state. A float that is not finite ends the run, and a field
 /// that serde skips is lost.
 ///
 /// Only one batch at a time may change a key. One [`ProjectionRunner`](crate::ProjectionRunner) sees to it. Give a

@@ -1,5 +1,5 @@
-//! The memory that clients cost which take nothing. A target of its own, because other tests in the process
-//! would change its memory.
+//! Clients that read nothing cost bounded memory. This is a separate target, because other tests in the
+//! process would change its memory.
 #![cfg(target_os = "linux")]
 
 #[allow(dead_code, unused_imports, reason = "the other tests use the rest")]
@@ -22,7 +22,7 @@ const EVENTS: usize = 6_000;
 /// Of each kind, reads and subscriptions.
 const CLIENTS: usize = 48;
 const UNREAD_BYTES: usize = 4 << 20;
-/// What a client may take beside its piece: the transport's buffers, and the page that the store has read.
+/// Bytes that a client may cost beyond the unread bytes: the transport's buffers, and one page of the store.
 const BESIDE: usize = 2 << 20;
 
 /// The memory of this process in bytes, without what it maps from files.

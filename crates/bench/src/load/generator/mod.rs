@@ -233,7 +233,7 @@ async fn turn(
     }
 }
 
-/// Runs a caller as a task, or on a thread of its own. Nothing can abort a thread, so it ends with its turn.
+/// Runs a caller as a task, or on a thread if its calls block. A thread can't be aborted: it ends with its turn.
 fn start(tasks: &mut JoinSet<()>, blocks: bool, calls: impl Future<Output = ()> + Send + 'static) {
     if blocks {
         let runtime = Handle::current();

@@ -1,4 +1,4 @@
-//! What can be checked without a log: the table's name, and where the states can be read.
+//! Checks of the table's name, and of the stores that a reader takes. They need no log.
 
 use std::sync::{Arc, Mutex};
 

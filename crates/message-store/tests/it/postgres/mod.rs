@@ -23,5 +23,6 @@ mod roles;
 mod runtimes;
 mod schema;
 mod sequence;
+mod shared_connections;
 mod write_until_known;
 mod writes;

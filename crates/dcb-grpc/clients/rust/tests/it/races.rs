@@ -18,7 +18,7 @@ async fn clients(server: &Server) -> Vec<Arc<AsyncUmaDbClient>> {
     writers.cloned().collect()
 }
 
-/// As many as a client has under way that does not wait for each answer.
+/// Some clients send many appends before the first answer comes.
 pub(crate) async fn a_crowd_of_appends_is_stored(backend: Backend) {
     const APPENDS: u64 = 1_500;
     let server = Server::start(backend);
