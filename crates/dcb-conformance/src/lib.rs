@@ -183,6 +183,8 @@ macro_rules! for_each_case {
                 condition_ignores_unrelated_events
                 project_stream_yields_each_state
                 project_stream_starts_after_a_position
+                project_at_sees_the_log_of_that_time
+                project_at_yields_each_state_up_to_the_position
                 refused_projection_leaks_no_permit
                 dropped_projection_leaks_no_permit
                 failed_projection_leaks_no_permit

@@ -7,7 +7,7 @@ use std::time::Duration;
 use conformance_suite::assert_refused;
 use dcb_core::{
     Append, AppendCondition, Bookmark, Command, CommandExecutor, DecisionModel, Error, Event,
-    EventStore, Problem, Projected, Projector, Query,
+    EventStore, Position, Problem, Projected, Projector, Query,
 };
 
 use super::fixture::{at, event, head, log, many, query, tag, tagged};
@@ -179,6 +179,61 @@ pub(super) async fn project_stream_starts_after_a_position(store: &impl EventSto
     }
     let answer = store.project_stream(&counter, at(6)).await.map(|_| ());
     assert_refused!(answer, Error::AfterBeyondHead { .. });
+}
+
+/// The state is that of a log that ends at the position, and so is the condition.
+pub(super) async fn project_at_sees_the_log_of_that_time(store: &impl EventStore) {
+    let numbers = [("A", "x", 1), ("B", "x", 2), ("A", "y", 3), ("A", "x", 4)];
+    let events = numbers.map(|(event_type, tag, number)| numbered(event_type, tag, number));
+    store.append(events).await.unwrap();
+    let projection = (
+        Projector::counter(tag("x")),
+        last_number(),
+        Projector::new(query(&["B"], &[]), 0, |last, event| {
+            *last = event.position().get();
+        })
+        .last_only(),
+    );
+    for (last, state) in [
+        (0, (0, 10, 0)),
+        (1, (1, 11, 0)),
+        (2, (2, 11, 2)),
+        (3, (2, 13, 2)),
+        (4, (3, 14, 2)),
+    ] {
+        let last = Position::new(last);
+        let stream = store.project_at(&projection, last).await.unwrap();
+        let projected = stream.finish().await.unwrap();
+        assert_eq!(projected.state, state, "{last:?}");
+        let head = Bookmark::position_of(projected.condition.after);
+        assert_eq!(head, last);
+        let append = store.append_if(tagged(&["z"]), projected.condition);
+        // The last matching event is at position 4.
+        assert_eq!(append.await.is_ok(), last == Some(at(4)), "{last:?}");
+    }
+    // The condition of position 4 held.
+    let beyond = |answer: Result<(), Error>| {
+        assert_refused!(
+            answer,
+            Error::AfterBeyondHead { after, head } if (*after, *head) == (at(6), Some(at(5)))
+        );
+    };
+    let (all, last) = (Projector::counter(tag("x")), last_number());
+    beyond(store.project_at(&all, at(6)).await.map(|_| ()));
+    beyond(store.project_at(&last, at(6)).await.map(|_| ()));
+    assert_eq!(store.projection_limit().running(), 0);
+}
+
+/// The stream ends with the position, however many events follow.
+pub(super) async fn project_at_yields_each_state_up_to_the_position(store: &impl EventStore) {
+    store.append(many(600, "a")).await.unwrap();
+    let (a, last) = (Projector::counter(tag("a")), 300);
+    let mut stream = store.project_at(&a, at(last)).await.unwrap();
+    for count in 1..=last {
+        let (state, event) = stream.next().await.unwrap().unwrap();
+        assert_eq!((*state, event.position()), (count, at(count)));
+    }
+    assert!(stream.next().await.is_none());
 }
 
 pub(super) async fn refused_projection_leaks_no_permit(store: &impl EventStore) {

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use crate::extent::Span;
+use crate::projection::Part;
 use crate::{
     Append, AppendCondition, Appended, Bookmark, Error, Event, EventStream, Events, Extent, Health,
     KeptStates, Lanes, Metrics, Notifications, Position, Progress, Projected, Projection,
@@ -694,7 +695,36 @@ pub trait EventStore: Send + Sync {
         projection: &'p P,
         after: impl Into<Option<Bookmark>>,
     ) -> impl Future<Output = Result<ProjectionStream<'p, P>, Error>> + Send {
-        ProjectionStream::open(self, projection, after.into())
+        ProjectionStream::open(self, projection, Part::After(after.into()))
+    }
+
+    /// Runs a projection over the log as it was when `last` was its last position; `None` is before the first
+    /// event. The condition protects that state: an append with it fails if any later event matches.
+    ///
+    /// Reads page by page and stops after `last`. To bound the work, count the events and drop the stream.
+    ///
+    /// ```
+    /// # use dcb_core::{Error, Event, EventStore, MemoryStore, Position, Projector, Query};
+    /// # #[tokio::main]
+    /// # async fn main() -> Result<(), Error> {
+    /// # let store = MemoryStore::new();
+    /// # let enrolled = Event::builder("EnrollmentCompleted").tag("course_id:c1").build()?;
+    /// # store.append([enrolled.clone(), enrolled]).await?;
+    /// let taken = Projector::counter(Query::builder().tag("course_id:c1").build()?);
+    /// let then = store.project_at(&taken, Position::new(1)).await?.finish().await?;
+    /// let now = store.project(&taken).await?;
+    /// assert_eq!((then.state, now.state), (1, 2));
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// # Errors
+    /// As [`EventStore::project_stream`]; [`Error::AfterBeyondHead`] if `last` is greater than the head.
+    fn project_at<'p, P: Projection>(
+        &self,
+        projection: &'p P,
+        last: impl Into<Option<Position>>,
+    ) -> impl Future<Output = Result<ProjectionStream<'p, P>, Error>> + Send {
+        ProjectionStream::open(self, projection, Part::Through(last.into()))
     }
 }
 

@@ -130,6 +130,59 @@ test('the event is shown because of which an append was refused', async () => {
   }, { path: '/explorer/' });
 });
 
+/** Fills in the form of states and sends it. */
+async function askState(page, { name = 'course', key, at = '' }) {
+  await page.getByLabel('Projection').selectOption(name);
+  await page.getByLabel('Key').fill(key);
+  await page.getByLabel('At position', { exact: true }).fill(String(at));
+  await page.getByRole('button', { name: 'Show the state' }).click();
+}
+
+test('the state at a position is shown, and moved event by event', async () => {
+  courses += 1;
+  const [course, other] = [`c${courses}`, `c${courses}-other`];
+  const event = (type, id, data) => ({ type, data: JSON.stringify(data), tags: [`course_id:${id}`] });
+  const offered = {
+    id: course, name: 'Logic', instructor: 'Ada', capacity: 30, category: 'Philosophy', popularity: 0.5,
+  };
+  const taken = (id) => event('EnrollmentCompleted', id, {});
+  const events = [event('CourseOffered', course, offered), taken(course), taken(other), taken(course), taken(other)];
+  const { firstPosition: first } = await post(server, '/dcb/append', { events });
+  await withPage(async (page) => {
+    const state = async (position, count, last, capacity, seatsTaken) => {
+      const text = `At position ${position}, from ${count} event${count === 1 ? '' : 's'}`
+        + `${last ? `, the last at position ${last}` : ''}.`;
+      await page.locator('#state-of').getByText(text, { exact: true }).waitFor();
+      const json = JSON.parse(await page.locator('#state-json').textContent());
+      assert.deepEqual(json, { capacity, seatsTaken });
+    };
+    const earlier = page.getByRole('button', { name: 'Before this event' });
+    const later = page.getByRole('button', { name: 'After the next event' });
+    await askState(page, { key: course, at: first + 4 });
+    await state(first + 4, 3, first + 3, 30, 2);
+    assert.ok(await later.isDisabled());
+    await earlier.click();
+    await state(first + 2, 2, first + 1, 30, 1);
+    await earlier.click();
+    await state(first, 1, first, 30, 0);
+    await earlier.click();
+    await state(first - 1, 0, 0, null, 0);
+    assert.ok(await earlier.isDisabled());
+    await later.click();
+    await state(first, 1, first, 30, 0);
+    // Changes in the form do not change what the buttons move.
+    await page.getByLabel('Key').fill(other);
+    await later.click();
+    await state(first + 1, 2, first + 1, 30, 1);
+    await askState(page, { name: 'student', key: 'nobody' });
+    await eventually('the state of nobody', async () =>
+      /"coursesTaken": 0/.test(await page.locator('#state-json').textContent()));
+    await askState(page, { key: course, at: 1_000_000_000 });
+    await page.getByRole('alert').getByText('is beyond the head').waitFor();
+    assert.ok(await page.locator('#state').isHidden());
+  }, { path: '/explorer/', expected: /409/ });
+});
+
 test('categories, streams and their messages are shown', async () => {
   for (let index = 0; index < 60; index += 1) {
     await post(server, '/rpc', ['stream.write', 'order-7', { type: 'Placed', data: { index } }]);
@@ -206,6 +259,8 @@ for (const colorScheme of ['light', 'dark']) {
         await filter(page, { tags: tag });
         await found(page, '8 events');
         await page.locator('#log details.more').first().click();
+        await askState(page, { name: 'student', key: 's7' });
+        await page.locator('#state').waitFor();
         await checkFit(page, `explorer-events-${width}-${colorScheme}`);
         await page.getByRole('link', { name: 'Messages' }).click();
         await page.getByRole('button', { name: 'account-1' }).click();

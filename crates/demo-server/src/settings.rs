@@ -5,6 +5,7 @@ use std::time::Duration;
 use store_http::{Limits, dcb, series};
 
 use crate::log_format::LogFormat;
+use crate::page;
 
 /// HTTP interfaces of an event store, a message store and a time-series engine on one address.
 ///
@@ -238,6 +239,7 @@ impl Settings {
         let refusal = "clearing the log is disabled; start the server with --allow-cleanup";
         dcb::Options {
             cleanup_refused: (!may_clean_up).then_some(refusal),
+            states: page::states(),
         }
     }
 

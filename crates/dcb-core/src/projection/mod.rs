@@ -19,7 +19,7 @@ pub use reads::Reads;
 pub(crate) use stored::Folding;
 pub use stored::{StateOptions, StoredFold};
 pub use stream::ProjectionStream;
-pub(crate) use stream::events;
+pub(crate) use stream::{Part, events};
 
 use crate::text::invalid;
 use crate::{AppendCondition, Error, Problem, SequencedEvent};

@@ -1,8 +1,21 @@
+use std::future::ready;
+
 use async_stream::try_stream;
-use futures_util::stream;
+use futures_util::{StreamExt as _, stream};
 
 use super::{LastEvents, Projected, Projection, ProjectionPermit, Reads};
-use crate::{AppendCondition, Bookmark, Error, EventStore, EventStream, Query, SequencedEvent};
+use crate::{
+    AppendCondition, Bookmark, Error, EventStore, EventStream, Position, Query, SequencedEvent,
+};
+
+/// The part of the log that a projection folds.
+#[derive(Clone, Copy)]
+pub(crate) enum Part {
+    /// The events after this one; `None` for all.
+    After(Option<Bookmark>),
+    /// The events up to this position; `None` for none.
+    Through(Option<Position>),
+}
 
 /// A running projection over the events of one snapshot.
 ///
@@ -20,17 +33,21 @@ pub struct ProjectionStream<'p, P: Projection> {
 }
 
 impl<'p, P: Projection> ProjectionStream<'p, P> {
-    /// Runs the projection over the events of `store` after `after`.
+    /// Runs the projection over this part of the log.
     pub(crate) async fn open<S: EventStore + ?Sized>(
         store: &S,
         projection: &'p P,
-        after: Option<Bookmark>,
+        part: Part,
     ) -> Result<Self, Error> {
         projection.check()?;
         // Take the permit before the reads, so that a refused projection costs the database nothing.
         let permit = store.projection_limit().acquire()?;
         let reads = projection.reads();
-        let events = events(store, &reads, after).await?;
+        let events = match part {
+            Part::After(after) => events(store, &reads, after).await?,
+            Part::Through(Some(last)) => events_through(store, &reads, last).await?,
+            Part::Through(None) => EventStream::new(None, stream::empty()),
+        };
         Ok(Self {
             projection,
             boundary: reads.boundary(),
@@ -100,11 +117,50 @@ pub(crate) async fn events<S: EventStore + ?Sized>(
         Some((query, options)) => Some(store.query_stream(query, options).await?),
         None => None,
     };
+    let last = LastEvents::new(after, forward.as_ref().map(EventStream::head));
+    with_last(store, reads, forward, last).await
+}
+
+/// The events of all reads in the log as it was when `last` was its last position.
+async fn events_through<S: EventStore + ?Sized>(
+    store: &S,
+    reads: &Reads,
+    last: Position,
+) -> Result<EventStream, Error> {
+    let forward = match reads.forward(None) {
+        Some((query, options)) => Some(through(store.query_stream(query, options).await?, last)),
+        None => None,
+    };
+    let head = forward
+        .as_ref()
+        .map_or(Some(last.into()), EventStream::head);
+    let events = with_last(store, reads, forward, LastEvents::new(None, Some(head))).await?;
+    match Bookmark::position_of(events.head()) {
+        head if head < Some(last) => Err(Error::AfterBeyondHead { after: last, head }),
+        _ => Ok(events),
+    }
+}
+
+/// The events up to `last`, with the head of a log that ends there.
+fn through(events: EventStream, last: Position) -> EventStream {
+    let ends = Some(Bookmark::from(last));
+    let head = [events.head(), ends].into_iter();
+    let head = head.min_by_key(|head| Bookmark::position_of(*head));
+    let is_later = move |event: &SequencedEvent| event.position() > last;
+    let events = events.take_while(move |event| ready(!event.as_ref().is_ok_and(is_later)));
+    EventStream::new(head.flatten(), events)
+}
+
+/// Adds the last events of the backward reads to the events of the forward read.
+async fn with_last<S: EventStore + ?Sized>(
+    store: &S,
+    reads: &Reads,
+    forward: Option<EventStream>,
+    mut last: LastEvents,
+) -> Result<EventStream, Error> {
     match forward {
         Some(events) if reads.last.is_empty() => Ok(events),
         forward => {
-            let head = forward.as_ref().map(EventStream::head);
-            let mut last = LastEvents::new(after, head);
             for query in &reads.last {
                 last.add(store.query(query, last.options()).await?);
             }

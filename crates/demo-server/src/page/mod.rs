@@ -6,6 +6,7 @@ mod files;
 mod projections;
 mod race;
 mod rush;
+mod states;
 mod warm;
 
 use std::sync::Arc;
@@ -17,6 +18,8 @@ use axum::routing::{get, post};
 use crate::health::Health;
 use crate::stores::{Events, Stores};
 use store_http::input::no_parameters;
+
+pub(crate) use states::states;
 
 pub(crate) fn routes<S>() -> Router<S>
 where

@@ -11,6 +11,8 @@ mod project;
 mod query;
 mod read;
 mod read_events;
+mod read_state;
+mod states;
 mod subscribe;
 
 use std::sync::Arc;
@@ -22,17 +24,22 @@ use dcb_core::AnyStore;
 use crate::input::no_parameters;
 use crate::service::Service;
 
-/// The requests that the router of events allows.
+pub use states::States;
+
+/// What the router of events allows and shows.
 #[derive(Clone, Debug)]
 pub struct Options {
     /// The text of the 403 that `POST /cleanup`, which deletes all events, answers. `None` allows it.
     pub cleanup_refused: Option<&'static str>,
+    /// The projections of `GET /states`, which the explorer shows.
+    pub states: States,
 }
 
 impl Default for Options {
     fn default() -> Self {
         Self {
             cleanup_refused: Some("clearing the log is disabled"),
+            states: States::new(),
         }
     }
 }
@@ -56,7 +63,9 @@ pub fn router(events: AnyStore, options: Options, service: &Service) -> Router {
         .route("/append", post(append::append))
         .route("/read", post(read::read))
         .route("/project", post(project::project))
+        .route("/states", get(read_state::list))
         .route_layer(no_parameters())
+        .route("/states/{name}", get(read_state::read_state))
         .route("/read", get(read_events::read_events))
         .route("/subscribe", get(subscribe::subscribe))
         .with_state(state)

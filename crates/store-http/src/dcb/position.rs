@@ -16,6 +16,14 @@ pub(super) struct Mark(pub(super) u64);
 impl Mark {
     const EXPECTED: &str = "a whole number from 0, or a string of 1 to 20 digits";
 
+    /// Parses the text of a URL parameter.
+    pub(super) fn parse(name: &str, text: &str) -> Result<Self, ApiError> {
+        digits(text).ok_or_else(|| {
+            let message = format!("{name} must be a position: {}", Self::EXPECTED);
+            ApiError::invalid_field(name, message)
+        })
+    }
+
     pub(super) fn position(self) -> Option<Position> {
         Position::new(self.0)
     }

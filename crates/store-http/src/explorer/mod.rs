@@ -17,7 +17,7 @@ use crate::page_file::page_file;
 pub const PATH: &str = "/explorer/";
 
 /// Name, content type and content of the files.
-const FILES: [(&str, &str, &str); 10] = [
+const FILES: [(&str, &str, &str); 11] = [
     (
         "",
         "text/html; charset=utf-8",
@@ -34,6 +34,7 @@ const FILES: [(&str, &str, &str); 10] = [
     ("dom.js", JS, include_str!("web/dom.js")),
     ("notice.js", JS, include_str!("web/notice.js")),
     ("events.js", JS, include_str!("web/events.js")),
+    ("states.js", JS, include_str!("web/states.js")),
     ("messages.js", JS, include_str!("web/messages.js")),
     ("series.js", JS, include_str!("web/series.js")),
 ];
@@ -41,7 +42,8 @@ const FILES: [(&str, &str, &str); 10] = [
 const JS: &str = "text/javascript; charset=utf-8";
 
 /// The page, under `/explorer/`. Mount it beside the other routers: it expects the events at `../dcb`, the messages at
-/// `../rpc` and the series at `../api/v1`. It says so if one of them is not there.
+/// `../rpc` and the series at `../api/v1`. It says so if one of them is not there. It shows states of the projections in
+/// [`Options::states`](crate::dcb::Options::states).
 pub fn router() -> Router {
     Router::new()
         .route("/explorer", get(with_slash))

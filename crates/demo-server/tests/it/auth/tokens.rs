@@ -270,6 +270,8 @@ async fn require_token_applies_to_all_paths_except_health_and_page_files() {
         "/openapi.json",
         "/nowhere",
         "/dcb/nowhere",
+        "/dcb/states",
+        "/dcb/states/course?key=c1",
         "/demo/state",
         "/api/v1/query",
         "/series/metrics",

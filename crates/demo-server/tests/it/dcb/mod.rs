@@ -8,6 +8,7 @@ mod postgres;
 mod project;
 mod read;
 mod read_events;
+mod states;
 mod subscribe;
 mod test_data;
 mod unread;

@@ -82,7 +82,7 @@ async fn explorer_loads_only_its_own_files() {
             .map(|part| part.trim_start_matches("./"));
         waiting.extend(quoted.filter(|part| is_file(part)).map(str::to_owned));
     }
-    assert_eq!(seen.len(), 10, "{seen:?}");
+    assert_eq!(seen.len(), 11, "{seen:?}");
     let missing = client.get("/explorer/nothing.js").await;
     assert_refused(&missing, StatusCode::NOT_FOUND, "NOT_FOUND");
     let moved = client.get("/explorer?token=a%20b").await;

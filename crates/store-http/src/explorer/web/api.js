@@ -26,6 +26,12 @@ const get = (path, parameters) => request(`${path}?${new URLSearchParams(paramet
 export const read = (query, options) =>
   get('dcb/read', { query: JSON.stringify(query), options: JSON.stringify(options) });
 
+/** The names of the projections whose states can be read. */
+export const stateNames = () => request('dcb/states');
+
+/** The state of a projection for the `key`, at the position `at` or the head. */
+export const readState = (name, parameters) => get(`dcb/states/${encodeURIComponent(name)}`, parameters);
+
 /** Calls a method of the message store. */
 export const call = (...method) => request('rpc', { method: 'POST', body: JSON.stringify(method) });
 

@@ -3,6 +3,7 @@
 import { read } from './api.js';
 import { byId, counted, element, link, listed, onSubmit, opened, shownTime } from './dom.js';
 import { attempt } from './notice.js';
+import { showProjections } from './states.js';
 
 const PAGE = 50;
 const form = byId('filter');
@@ -11,8 +12,13 @@ const condition = byId('condition');
 /** The query and the place of the next page. */
 let next = null;
 
-/** Shows the first page of the chosen events. */
+/** Shows the first page of the chosen events, and the projections. */
 export async function showEvents() {
+  await showLog();
+  await showProjections();
+}
+
+async function showLog() {
   const { type, tags, from, time, order } = form.elements;
   const item = { types: listed(type.value), tags: listed(tags.value) };
   const isAny = item.types.length + item.tags.length === 0;
@@ -93,8 +99,8 @@ async function showConflict() {
     : 'Not refused: no event matches after this position.';
 }
 
-onSubmit(form, () => attempt(showEvents));
+onSubmit(form, () => attempt(showLog));
 // The fields are cleared only after this event.
-form.addEventListener('reset', () => setTimeout(() => attempt(showEvents)));
+form.addEventListener('reset', () => setTimeout(() => attempt(showLog)));
 byId('more').addEventListener('click', () => attempt(showPage));
 onSubmit(condition, () => attempt(showConflict));
