@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::sleep;
 use std::time::Duration;
 
-use dcb_core::{AnyStore, Event, EventStore as _};
+use dcb_core::{AnyStore, Append, Event, EventStore as _, Tracking};
 use local_postgres::{LocalPostgres, Options, Source};
 use serde_json::{Value, json};
 
@@ -139,18 +139,30 @@ fn places_of_readers_count_for_the_hash() {
     }
 }
 
-/// A writer goes on while the log is moved.
+/// A writer of commands, some of which track positions, goes on while the log is moved.
 #[tokio::test(flavor = "multi_thread")]
 async fn what_the_source_gets_during_a_move_is_told() {
     let source = file();
     let store = AnyStore::open(&source.place).await.expect("a log");
-    let event = || Event::builder("A").build().expect("an event");
-    store.append(event()).await.expect("appended");
+    let append = |number: u64| {
+        let event = Event::builder("A").build().expect("an event");
+        let command = dcb_core::Command::builder("Count").build();
+        let append = Append::new(event).command(command.expect("a command"));
+        // An export waits for a moment without a tracked position.
+        match number % 10 {
+            0 => append.tracking(Tracking::new("upstream", number + 1).expect("a position")),
+            _ => append,
+        }
+    };
+    store.submit(append(0)).await.expect("appended");
     let enough = Arc::new(AtomicBool::new(false));
     let stop = Arc::clone(&enough);
     let writing = tokio::spawn(async move {
-        while !stop.load(Ordering::SeqCst) {
-            store.append(event()).await.expect("appended");
+        for number in 1.. {
+            if stop.load(Ordering::SeqCst) {
+                break;
+            }
+            store.submit(append(number)).await.expect("appended");
         }
         store.head().await.expect("a head").expect("events")
     });

@@ -7,6 +7,7 @@ mod every_command;
 mod exit_codes;
 mod guides;
 mod imports;
+mod long_moves;
 mod messages;
 mod moving;
 mod projections;
