@@ -38,6 +38,11 @@ impl Dataset {
         Self { size }
     }
 
+    /// Its size.
+    pub fn size(&self) -> ContentSize {
+        self.size
+    }
+
     /// The number of students.
     pub fn students(&self) -> usize {
         (self.size.events / Self::EVENTS_OF_A_STUDENT).max(1)

@@ -48,6 +48,11 @@ impl Hello {
         Self::new(name, version, durability, &Operation::MESSAGES)
     }
 
+    /// A peer that stores time series.
+    pub fn series(name: &str, version: &str, durability: &str) -> Self {
+        Self::new(name, version, durability, &Operation::SERIES)
+    }
+
     fn new(name: &str, version: &str, durability: &str, operations: &[Operation]) -> Self {
         Self {
             name: name.to_owned(),
@@ -130,6 +135,10 @@ pub enum Operation {
         /// Events of the course: 5, 34 or 100.
         events: usize,
     },
+    /// Reads all events of the log.
+    ReadLog,
+    /// Appends one event, and waits until a subscription that began before it has delivered it.
+    Deliver,
     /// Reads the events of a course, and appends one more on condition that no other has come.
     /// Each caller has its own courses and decides on them in turn.
     Decide {
@@ -148,17 +157,26 @@ pub enum Operation {
     ReadStream,
     /// Reads 100 messages of the category.
     ReadCategory,
+    /// Writes one sample to each of this many series.
+    WriteSamples {
+        /// Series of one call. One call for one series writes to any, more are the same each time.
+        series: usize,
+    },
+    /// Reads the 60 samples of a quarter of an hour of one series.
+    ReadSamples,
 }
 
 impl Operation {
     /// The operations of a store of events.
-    pub const EVENTS: [Self; 11] = [
+    pub const EVENTS: [Self; 13] = [
         Self::AppendIf,
         Self::AppendBatch { events: 64 },
         Self::AppendBatch { events: 512 },
         Self::ReadCourse { events: 5 },
         Self::ReadCourse { events: 34 },
         Self::ReadCourse { events: 100 },
+        Self::ReadLog,
+        Self::Deliver,
         Self::Decide { courses: 1 },
         Self::Decide { courses: 8 },
         Self::Decide { courses: 1_000 },
@@ -168,6 +186,13 @@ impl Operation {
 
     /// The operations of a store of messages.
     pub const MESSAGES: [Self; 3] = [Self::WriteMessage, Self::ReadStream, Self::ReadCategory];
+
+    /// The operations of a store of time series.
+    pub const SERIES: [Self; 3] = [
+        Self::WriteSamples { series: 1 },
+        Self::WriteSamples { series: 1_000 },
+        Self::ReadSamples,
+    ];
 }
 
 /// The sum of all calls of a run.

@@ -1,14 +1,14 @@
-//! The event store in SQLite, without async.
+//! The event store in SQLite: calls that block, and the subscription of its async interface.
 
 use crate::content;
-use dcb_core::sqlite::{BlockingSqliteStore, Config};
+use dcb_core::sqlite::{Config, SqliteStore};
 use dcb_core::{Append, DecisionModel, Error, Position, Projector, ReadOptions};
 use peer_protocol::{Condition, EventPeer, Failure, NewEvent, QueryItem, Read};
 
-pub(crate) struct Blocking(BlockingSqliteStore);
+pub(crate) struct Blocking(SqliteStore);
 
-pub(crate) fn open(config: Config) -> Result<Blocking, Error> {
-    BlockingSqliteStore::open(config).map(Blocking)
+pub(crate) async fn open(config: Config) -> Result<Blocking, Error> {
+    SqliteStore::open(config).await.map(Blocking)
 }
 
 impl EventPeer for Blocking {
@@ -24,7 +24,7 @@ impl EventPeer for Blocking {
         if let Some(condition) = condition {
             append = append.condition(content::condition(&condition).map_err(content::failure)?);
         }
-        let appended = self.0.submit(append).map_err(content::failure)?;
+        let appended = self.0.blocking().submit(append).map_err(content::failure)?;
         Ok(appended.last().get())
     }
 
@@ -34,10 +34,14 @@ impl EventPeer for Blocking {
             Some(after) => ReadOptions::new().after(after),
             None => ReadOptions::new(),
         };
-        let events = self.0.query(&query, options);
+        let events = self.0.blocking().query(&query, options);
         events
             .map(|events| content::read(&events))
             .map_err(content::failure)
+    }
+
+    async fn follow(&self, after: u64, deliver: impl Fn(u64) + Send + Sync) -> Result<(), Failure> {
+        content::follow(&self.0, after, deliver).await
     }
 
     async fn decide(
@@ -47,7 +51,7 @@ impl EventPeer for Blocking {
     ) -> Result<u64, Failure> {
         let query = content::query(&[boundary]).map_err(content::failure)?;
         let model = DecisionModel::new(Projector::counter(query));
-        let decided = self.0.decide(&model, |count| {
+        let decided = self.0.blocking().decide(&model, |count| {
             let events = decide(count).map(content::event).transpose()?;
             Ok::<Vec<_>, Error>(events.into_iter().collect())
         });

@@ -1,6 +1,8 @@
 //! The protocol's events as ours, and back.
 
-use dcb_core::{AppendCondition, Event, Position, Query, SequencedEvent};
+use dcb_core::{
+    AppendCondition, Bookmark, Event, EventStore, Position, Query, SequencedEvent, SubscribeOptions,
+};
 use peer_protocol::{Condition, Failure, NewEvent, QueryItem, Read, Recorded};
 
 pub(crate) fn event(event: NewEvent) -> Result<Event, dcb_core::Error> {
@@ -48,6 +50,20 @@ fn recorded(event: &SequencedEvent) -> Recorded {
         tags: event.tags().map(str::to_owned).collect(),
         data: event.data().to_vec(),
     }
+}
+
+/// Delivers the positions of all events after this one.
+pub(crate) async fn follow<S: EventStore + Clone + 'static>(
+    store: &S,
+    after: u64,
+    deliver: impl Fn(u64),
+) -> Result<(), Failure> {
+    let after = Position::new(after).map(Bookmark::from);
+    let mut events = store.subscribe(Query::all(), after, SubscribeOptions::new());
+    while let Some(event) = events.next().await {
+        deliver(event.map_err(failure)?.position().get());
+    }
+    Err(Failure::Other("the store has closed".to_owned()))
 }
 
 pub(crate) fn failure(error: dcb_core::Error) -> Failure {

@@ -41,6 +41,10 @@ impl EventPeer for Async {
             .map_err(content::failure)
     }
 
+    async fn follow(&self, after: u64, deliver: impl Fn(u64) + Send + Sync) -> Result<(), Failure> {
+        content::follow(&self.0, after, deliver).await
+    }
+
     async fn decide(
         &self,
         boundary: QueryItem,

@@ -1,14 +1,15 @@
-//! Our stores: `peer-ours memory`, `sqlite FOLDER`, `postgres URL`, `messages sqlite FOLDER` or
-//! `messages postgres URL`. `serve URL PORT` serves events to UmaDB's client, until stdin ends.
+//! Our stores: `peer-ours memory`, `sqlite FOLDER`, `postgres URL`, `messages sqlite FOLDER`,
+//! `messages postgres URL` or `series FOLDER`. `serve URL PORT` serves events to UmaDB's client, until stdin ends.
 
 mod blocking;
 mod content;
 mod events;
 mod grpc;
 mod messages;
+mod series;
 
 use dcb_core::sqlite::Config;
-use peer_protocol::{Events, Hello, Messages, Promise, serve};
+use peer_protocol::{Events, Hello, Messages, Promise, TimeSeries, serve};
 use std::io;
 use std::path::Path;
 
@@ -23,7 +24,7 @@ fn main() -> io::Result<()> {
         ["memory"] => {
             let hello = events_hello("dcb-core, SQLite in memory", "none");
             serve(hello, async {
-                blocking::open(Config::memory()).map(Events::new)
+                blocking::open(Config::memory()).await.map(Events::new)
             })
         }
         ["postgres", url] => {
@@ -34,7 +35,7 @@ fn main() -> io::Result<()> {
             let hello = events_hello("dcb-core in a SQLite file", FILE);
             let file = Path::new(folder).join("events.sqlite");
             serve(hello, async {
-                blocking::open(Config::file(file)).map(Events::new)
+                blocking::open(Config::file(file)).await.map(Events::new)
             })
         }
         ["messages", "postgres", url] => {
@@ -49,6 +50,10 @@ fn main() -> io::Result<()> {
             serve(hello, async {
                 messages::open(&file).await.map(Messages::new)
             })
+        }
+        ["series", folder] => {
+            let hello = Hello::series("tsdb", VERSION, "a write waits for the log's flush");
+            serve(hello, async { series::open(folder).map(TimeSeries::new) })
         }
         ["serve", url, port] => grpc::serve(url, port),
         _ => Err(io::Error::other(

@@ -113,6 +113,16 @@ impl EventPeer for Tephra {
             head: Some(head).filter(|head| *head > 0),
         })
     }
+
+    async fn follow(&self, after: u64, deliver: impl Fn(u64) + Send + Sync) -> Result<(), Failure> {
+        let mut events = self.writer.subscribe(Query::all(), Position::new(after));
+        while let Some(batch) = events.next_batch_async().await {
+            for (position, _) in batch.map_err(Failure::other)? {
+                deliver(position.get());
+            }
+        }
+        Err(Failure::Other("the store has closed".to_owned()))
+    }
 }
 
 fn main() -> io::Result<()> {

@@ -83,6 +83,16 @@ impl EventPeer for Umadb {
             head,
         })
     }
+
+    async fn follow(&self, after: u64, deliver: impl Fn(u64) + Send + Sync) -> Result<(), Failure> {
+        let subscribed = self.client.subscribe(None, Some(after)).await;
+        let mut events = subscribed.map_err(Failure::other)?;
+        loop {
+            for event in events.next_batch().await.map_err(Failure::other)? {
+                deliver(event.position);
+            }
+        }
+    }
 }
 
 async fn open(

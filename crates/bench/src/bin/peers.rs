@@ -21,7 +21,7 @@ struct Arguments {
     /// Only these stores, by their short names.
     #[arg(long, value_delimiter = ',')]
     only: Vec<String>,
-    /// Only our stores, on logs of these sizes: prints the table.
+    /// Only the stores whose growth is measured, on logs of these sizes: prints the table.
     #[arg(long, value_delimiter = ',')]
     growth: Vec<usize>,
     /// Measure nothing: write the page of this saved run again.

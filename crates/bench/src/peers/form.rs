@@ -16,7 +16,7 @@ pub enum Form {
 }
 
 impl Form {
-    /// Events or messages that each store holds before it is measured.
+    /// Events, messages or series that each store holds before it is measured.
     pub fn content(self) -> ContentSize {
         ContentSize {
             events: match self {
@@ -34,8 +34,10 @@ impl Form {
         match (self, ground) {
             (Self::Smoke, _) => &[4_000, 8_000],
             (Self::Quick, Ground::Messages) => &[10_000, 1_000_000],
+            (Self::Quick, Ground::Series) => &[1_000, 100_000],
             (Self::Quick, _) => &[61_000, 1_000_000],
             (Self::Full, Ground::Messages) => &[10_000, 1_000_000, 10_000_000],
+            (Self::Full, Ground::Series) => &[1_000, 100_000, 1_000_000],
             (Self::Full, _) => &[61_000, 1_000_000, 10_000_000],
         }
     }
@@ -82,7 +84,7 @@ impl Form {
         let (rounds, seconds) = (self.rounds(), self.seconds());
         let long = self.sustained_seconds();
         format!(
-            "{events} events or messages before the first row, {rounds} turns of {seconds} s each; sustained \
+            "{events} events, messages or series before the first row, {rounds} turns of {seconds} s each; sustained \
              is one turn of {long} s"
         )
     }

@@ -6,6 +6,7 @@ use crate::report::Table;
 use crate::report::number::{bytes, whole};
 
 const READING: &str = "
+- A series has 60 samples.
 - **×**: the calls per second on this log divided by those on the smallest one, with its 95 % interval. The logs
   take turns.
 - **Memory**: the most that the process with the store had during the rows. PostgreSQL's is not in it.
@@ -52,7 +53,7 @@ fn rows(growth: &[Growth]) -> Table {
         "Store",
         "Call",
         "Callers",
-        "Events",
+        "Events, messages or series",
         "Calls/s",
         "× smallest (95 %)",
         "p50",
@@ -77,6 +78,6 @@ fn logs(growth: &[Growth]) -> Table {
         let logs = growth.logs.iter();
         logs.map(|log| line(&growth.store, log))
     });
-    let headings = ["Store", "Events or messages", "Filled at", "Memory"];
+    let headings = ["Store", "Events, messages or series", "Filled at", "Memory"];
     Table::of_text(&headings, lines.collect())
 }

@@ -163,7 +163,7 @@ impl Measured {
         let measured = Instant::now();
         self.times.rows += (measured - loaded).as_secs_f64();
         drop(running);
-        if ground != Ground::Messages {
+        if ground.has_races() {
             for (peer, (of, program)) in self.participants[first..].iter_mut().zip(programs) {
                 if let (Ok(_), Ok(program)) = (&peer.hello, program) {
                     progress(&format!("{}: races", peer.key));

@@ -22,7 +22,7 @@ excludes 1.
 - **p50**, **p99**: of single calls.
 - **†**: in seeded races, the log of this store contradicts its answers. The table *Stores* says what was \
 seen; the README of `crates/referee` explains the kinds.
-- Ours are dcb-core in a SQLite file, dcb-core on PostgreSQL, and message-store on PostgreSQL.
+- Ours are dcb-core in a SQLite file, dcb-core on PostgreSQL, message-store on PostgreSQL, and tsdb.
 ";
 
 const NOT_MEASURED: &str = "
@@ -31,7 +31,7 @@ const NOT_MEASURED: &str = "
 - Reads from a log that is larger than the memory. All logs here fit into the page cache of the machine.
 - Logs of 10 million events: `just peers --form full`. Logs of 100 million: `just peers --growth 100000000`, with
   some 50 GB on disk.
-- Other stores on larger logs; the number of series of the time-series engine.
+- Other stores of events and messages on larger logs. A million series: `--form full`.
 ";
 
 /// The page of a run: the questions, then the stores, then the rows.

@@ -96,6 +96,9 @@ pub fn rows(ground: Ground, students: usize, rounds: usize) -> Vec<RowPlan> {
             sustained(row("write a message", Operation::WriteMessage, 100)),
         ];
     }
+    if ground == Ground::Series {
+        return series_rows(row);
+    }
     let read = |events| Operation::ReadCourse { events };
     let decide = |courses| Operation::Decide { courses };
     let batch = |events| Operation::AppendBatch { events };
@@ -103,7 +106,9 @@ pub fn rows(ground: Ground, students: usize, rounds: usize) -> Vec<RowPlan> {
         row("read the 5 events of an entity", read(5), 1),
         row("read the 34 events of an entity", read(34), 1),
         row("read the 34 events of an entity", read(34), 8),
+        row("read the 34 events of an entity", read(34), 100),
         row("read the 100 events of an entity", read(100), 1),
+        row("read the whole log", Operation::ReadLog, 1),
         row(
             "decide on a student for the first time",
             Operation::DecideCold,
@@ -113,6 +118,11 @@ pub fn rows(ground: Ground, students: usize, rounds: usize) -> Vec<RowPlan> {
         row("decide on 8 courses, one per caller", decide(8), 8),
         row("decide on 1,000 courses", decide(1_000), 100),
         row("100 callers decide on one new course", Operation::Rush, 100),
+        row(
+            "append one event, until a subscription delivers it",
+            Operation::Deliver,
+            1,
+        ),
         row("append one event on a condition", Operation::AppendIf, 1),
         row("append one event on a condition", Operation::AppendIf, 8),
         row("append one event on a condition", Operation::AppendIf, 100),
@@ -125,6 +135,17 @@ pub fn rows(ground: Ground, students: usize, rounds: usize) -> Vec<RowPlan> {
             Operation::AppendIf,
             100,
         )),
+    ]
+}
+
+/// The rows of time series, on larger stores too.
+fn series_rows(row: impl Fn(&str, Operation, usize) -> RowPlan) -> Vec<RowPlan> {
+    let write = |series| Operation::WriteSamples { series };
+    vec![
+        row("read 60 samples of a series", Operation::ReadSamples, 1),
+        row("write a sample", write(1), 1),
+        row("write a sample", write(1), 8),
+        row("write a sample of each of 1,000 series", write(1_000), 1),
     ]
 }
 
@@ -142,6 +163,9 @@ pub(super) fn growth_rows(ground: Ground, students: usize, rounds: usize) -> Vec
             row("write a message", Operation::WriteMessage, 1),
             row("write a message", Operation::WriteMessage, 100),
         ];
+    }
+    if ground == Ground::Series {
+        return series_rows(row);
     }
     let entity = Operation::ReadCourse { events: 34 };
     let anywhere = Operation::AppendBatch { events: 1 };
@@ -186,7 +210,7 @@ pub fn seconds(peers: &[Peer], form: Form) -> f64 {
 
 /// The questions, in the order of the page.
 pub fn questions() -> Vec<Question> {
-    use Ground::{Embedded, Messages, Server};
+    use Ground::{Embedded, Messages, Series, Server};
     let question = |ground, text, operation, callers| Question {
         text,
         ground,
@@ -196,6 +220,7 @@ pub fn questions() -> Vec<Question> {
     let entity = Operation::ReadCourse { events: 34 };
     let import = Operation::AppendBatch { events: 512 };
     let again = Operation::Decide { courses: 1 };
+    let sample = |series| Operation::WriteSamples { series };
     vec![
         question(Embedded, "Embedded, one writer", Operation::AppendIf, 1),
         question(
@@ -231,6 +256,12 @@ pub fn questions() -> Vec<Question> {
         ),
         question(Server, "A server, import 512 events at a time", import, 1),
         question(
+            Server,
+            "A server, until an event reaches a subscriber",
+            Operation::Deliver,
+            1,
+        ),
+        question(
             Messages,
             "One writer of messages",
             Operation::WriteMessage,
@@ -244,5 +275,13 @@ pub fn questions() -> Vec<Question> {
         ),
         question(Messages, "Read a stream", Operation::ReadStream, 1),
         question(Messages, "Read a category", Operation::ReadCategory, 1),
+        question(Series, "Embedded, one sample at a time", sample(1), 1),
+        question(
+            Series,
+            "Embedded, samples of 1,000 series",
+            sample(1_000),
+            1,
+        ),
+        question(Series, "Embedded, read a range", Operation::ReadSamples, 1),
     ]
 }

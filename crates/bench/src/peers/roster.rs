@@ -12,11 +12,13 @@ pub enum Ground {
     Server,
     /// Messages.
     Messages,
+    /// Time series, in the process of the caller.
+    Series,
 }
 
 impl Ground {
     /// All grounds, in the order of the page.
-    pub const ALL: [Self; 3] = [Self::Embedded, Self::Server, Self::Messages];
+    pub const ALL: [Self; 4] = [Self::Embedded, Self::Server, Self::Messages, Self::Series];
 
     /// The short name of our store there, which the others are compared with.
     pub(super) fn ours(self) -> Option<&'static str> {
@@ -30,7 +32,13 @@ impl Ground {
             Self::Embedded => "Events, embedded",
             Self::Server => "Events, on a server",
             Self::Messages => "Messages",
+            Self::Series => "Time series",
         }
+    }
+
+    /// Whether its stores take appends on a condition, so that the referee can race them.
+    pub(super) fn has_races(self) -> bool {
+        matches!(self, Self::Embedded | Self::Server)
     }
 }
 
@@ -157,7 +165,7 @@ pub(super) const ABSENT: [(&str, &str); 3] = [
 ];
 
 /// All peers. Ours comes first in each ground.
-pub const PEERS: [Peer; 16] = [
+pub const PEERS: [Peer; 18] = [
     growing("sqlite", Ground::Embedded, &["sqlite"], Place::Folder),
     peer(
         "tephra",
@@ -226,4 +234,9 @@ pub const PEERS: [Peer; 16] = [
         &["messages", "sqlite"],
         Place::Folder,
     ),
+    growing("series", Ground::Series, &["series"], Place::Folder),
+    Peer {
+        grows: true,
+        ..peer("tsink", Ground::Series, "peer-tsink", &[], Place::Folder)
+    },
 ];

@@ -190,7 +190,7 @@ fn every_question_is_answered_by_a_row() {
 fn first_peer_of_each_ground_is_ours() {
     for (ground, ours) in Ground::ALL
         .into_iter()
-        .zip(["sqlite", "postgres", "messages"])
+        .zip(["sqlite", "postgres", "messages", "series"])
     {
         let first = PEERS.iter().find(|peer| peer.ground == ground);
         assert_eq!(first.map(|peer| peer.key), Some(ours));

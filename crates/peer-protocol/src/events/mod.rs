@@ -1,5 +1,6 @@
 //! The work of a peer that stores events.
 
+mod deliver;
 mod rush;
 
 use crate::calls::{Caller, Outcome, make_calls};
@@ -37,6 +38,21 @@ pub trait EventPeer: Send + Sync + 'static {
         items: &[QueryItem],
         after: Option<u64>,
     ) -> impl Future<Output = Result<Read, Failure>> + Send;
+
+    /// Subscribes to all events after a position, and gives the position of each to `deliver` until this
+    /// future is dropped.
+    fn follow(
+        &self,
+        after: u64,
+        deliver: impl Fn(u64) + Send + Sync,
+    ) -> impl Future<Output = Result<(), Failure>> + Send {
+        let _ = (after, deliver);
+        async {
+            Err(Failure::Other(
+                "no subscription of it is measured".to_owned(),
+            ))
+        }
+    }
 
     /// Gives `decide` the number of events that match `boundary`, and appends the event that it
     /// returns if no other has come. After a conflict it begins again. Returns the number of events
@@ -144,6 +160,9 @@ impl<P: EventPeer> Peer for Events<P> {
             run: self.runs,
             random: StdRng::seed_from_u64(self.runs << 32 | number as u64),
         });
+        if run.operation == Operation::Deliver {
+            return deliver::deliver(&self.shared, run, callers.collect()).await;
+        }
         make_calls(run, P::BLOCKS, callers.collect()).await
     }
 
@@ -164,9 +183,10 @@ struct EventCaller<P> {
 impl<P: EventPeer> Caller for EventCaller<P> {
     async fn call(&mut self, call: u64) -> Outcome {
         match self.operation {
-            Operation::AppendIf => self.append_if().await,
+            Operation::AppendIf => self.append_if().await.map(|_| 1),
             Operation::AppendBatch { events } => self.append_batch(events).await,
             Operation::ReadCourse { events } => self.read_course(events).await,
+            Operation::ReadLog => self.read_log().await,
             Operation::Decide { courses } => self.decide(courses, call).await,
             Operation::DecideCold => self.decide_cold().await,
             other => Err(Failure::Other(format!(
@@ -177,7 +197,8 @@ impl<P: EventPeer> Caller for EventCaller<P> {
 }
 
 impl<P: EventPeer> EventCaller<P> {
-    async fn append_if(&mut self) -> Outcome {
+    /// Appends one event, and returns its position.
+    async fn append_if(&mut self) -> Result<u64, Failure> {
         let Shared {
             peer,
             dataset,
@@ -200,7 +221,7 @@ impl<P: EventPeer> EventCaller<P> {
         let event = dataset.event("StudentEnrolled", vec![course, student]);
         let position = peer.append(vec![event], Some(condition)).await?;
         last.fetch_max(position, Ordering::Relaxed);
-        Ok(1)
+        Ok(position)
     }
 
     async fn append_batch(&mut self, events: usize) -> Outcome {
@@ -229,6 +250,18 @@ impl<P: EventPeer> EventCaller<P> {
         }
         Err(Failure::Other(format!(
             "a course of {events} events has {found}"
+        )))
+    }
+
+    async fn read_log(&self) -> Outcome {
+        let loaded = self.shared.dataset.size().events;
+        let found = self.shared.peer.read(&[], None).await?.events.len();
+        // Other rows may have appended more.
+        if found >= loaded {
+            return Ok(found as u64);
+        }
+        Err(Failure::Other(format!(
+            "a log of {loaded} events has {found}"
         )))
     }
 

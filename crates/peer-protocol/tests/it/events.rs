@@ -21,6 +21,8 @@ async fn every_operation_makes_its_calls_and_counts_their_events() {
         (Operation::ReadCourse { events: 5 }, 1, 10, 50),
         (Operation::ReadCourse { events: 34 }, 4, 10, 340),
         (Operation::ReadCourse { events: 100 }, 1, 3, 300),
+        (Operation::ReadLog, 1, 2, 2 * (3_000 + 360)),
+        (Operation::Deliver, 4, 40, 40),
         (Operation::Decide { courses: 1 }, 1, 70, 70),
         (Operation::Decide { courses: 8 }, 4, 70, 70),
         (Operation::DecideCold, 2, 70, 70),
@@ -47,6 +49,43 @@ async fn rush_finds_a_store_that_ignores_conditions() {
     let mut peer = prepared(log).await;
     let answer = peer.run(&run(Operation::Rush, 64, 640)).await;
     assert!(answer.wrong > 0, "{answer:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn delivery_says_why_it_failed() {
+    let log = Log {
+        has_no_subscription: true,
+        ..Log::default()
+    };
+    let mut peer = prepared(log).await;
+    let answer = peer.run(&run(Operation::Deliver, 4, 40)).await;
+    assert_eq!(answer.failure.as_deref(), Some("it has no subscription"));
+    assert_eq!(answer.calls, 0);
+}
+
+/// Time passes by itself while all tasks wait.
+#[tokio::test(start_paused = true)]
+async fn event_that_is_never_delivered_is_a_failure() {
+    let log = Log {
+        loses_deliveries: true,
+        ..Log::default()
+    };
+    let mut peer = prepared(log).await;
+    let answer = peer.run(&run(Operation::Deliver, 1, 40)).await;
+    let expected = "the event at 3001 was not delivered within 10s";
+    assert_eq!(answer.failure.as_deref(), Some(expected));
+}
+
+#[tokio::test]
+async fn log_that_is_not_read_whole_is_a_failure() {
+    let mut peer = prepared(Log {
+        loses_its_first_event: true,
+        ..Log::default()
+    })
+    .await;
+    let answer = peer.run(&run(Operation::ReadLog, 1, 1)).await;
+    let expected = "a log of 3000 events has 2999";
+    assert_eq!(answer.failure.as_deref(), Some(expected));
 }
 
 #[tokio::test]

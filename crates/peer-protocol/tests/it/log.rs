@@ -4,6 +4,7 @@ use peer_protocol::{
     Condition, ContentSize, EventPeer, Events, Failure, NewEvent, Peer, QueryItem, Read, Recorded,
 };
 use std::sync::Mutex;
+use tokio::sync::Notify;
 
 pub(crate) const SMALL: ContentSize = ContentSize {
     events: 3_000,
@@ -17,6 +18,10 @@ pub(crate) struct Log {
     pub(crate) ignores_conditions: bool,
     /// A read knows only the events that it found.
     pub(crate) tells_no_head: bool,
+    pub(crate) has_no_subscription: bool,
+    pub(crate) loses_deliveries: bool,
+    pub(crate) loses_its_first_event: bool,
+    pub(crate) appended: Notify,
 }
 
 fn matching(events: &[Recorded], items: &[QueryItem], after: Option<u64>) -> Vec<Recorded> {
@@ -54,12 +59,16 @@ impl EventPeer for Log {
                 data: event.data,
             });
         }
+        self.appended.notify_one();
         Ok(events.len() as u64)
     }
 
     async fn read(&self, items: &[QueryItem], after: Option<u64>) -> Result<Read, Failure> {
         let events = self.events.lock().unwrap();
-        let found = matching(&events, items, after);
+        let mut found = matching(&events, items, after);
+        if self.loses_its_first_event {
+            found.retain(|event| event.position > 1);
+        }
         let last = if self.tells_no_head {
             found.last()
         } else {
@@ -69,6 +78,24 @@ impl EventPeer for Log {
             head: last.map(|event| event.position),
             events: found,
         })
+    }
+
+    async fn follow(
+        &self,
+        mut after: u64,
+        deliver: impl Fn(u64) + Send + Sync,
+    ) -> Result<(), Failure> {
+        if self.has_no_subscription {
+            return Err(Failure::Other("it has no subscription".to_owned()));
+        }
+        loop {
+            let last = self.events.lock().unwrap().len() as u64;
+            if !self.loses_deliveries {
+                (after + 1..=last).for_each(&deliver);
+            }
+            after = last;
+            self.appended.notified().await;
+        }
     }
 }
 

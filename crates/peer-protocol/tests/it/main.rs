@@ -5,4 +5,5 @@ mod events;
 mod log;
 mod messages;
 mod race;
+mod series;
 mod wire;
