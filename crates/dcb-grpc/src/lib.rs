@@ -1,3 +1,6 @@
+// The first definition of a link wins: this one leads to a page of the documentation, that of the README to a file.
+//! [proto]: crate::proto
+//!
 #![doc = include_str!("../README.md")]
 
 mod append;

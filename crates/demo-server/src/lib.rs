@@ -2,6 +2,9 @@
 //! [dcb-metrics]: dcb_core#metrics
 //! [message-metrics]: message_store#metrics
 //! [series-metrics]: tsdb#metrics
+//! [store-http]: store_http
+//! [dcb-grpc]: dcb_grpc
+//! [grpc-limits]: dcb_grpc#limits
 //! [operating]: crate::operating
 //! [answers]: crate::operating#answers-to-writes
 //!
