@@ -12,7 +12,7 @@ use super::insert::Inserter;
 use super::keys::keys;
 use super::row::is_event_match;
 use super::scan::{FIRST_CHUNK, scan};
-use super::snapshot::with_snapshot;
+use super::snapshot::{Snapshot, with_snapshot};
 use super::statements::{
     EVENTS_AT, EVENTS_IN_RANGE, EVENTS_OF_KEY, FIRST_KEY, INSERT_TAG, POSITIONS_OF_KEY,
     SET_INDEX_END, TYPE_AND_TAGS,
@@ -176,6 +176,28 @@ fn condition_after_head_reads_nothing() {
         assert_eq!(find(&million, &query, EVENTS), None);
         assert_eq!(steps(&million), 0);
     }
+}
+
+/// The keys of the newest events are in memory.
+#[test]
+fn condition_on_the_newest_events_searches_only_memory() {
+    let million = million();
+    million.execute_batch("BEGIN").unwrap();
+    let event = Event::builder(TYPE).tags([COLD, UNKNOWN]).build().unwrap();
+    let mut inserter = Inserter::new(&million).unwrap();
+    inserter.insert(&event, Uuid::nil(), EVENTS + 1, 0).unwrap();
+    let find = |tags: &[&str]| {
+        let snapshot = Snapshot::for_writer(&million, &UnindexedKeys::default()).unwrap();
+        steps(&million);
+        let found = first_match(&snapshot, &query(&[], tags), EVENTS).unwrap();
+        (found, steps(&million) > 0)
+    };
+    assert_eq!(find(&[HOT]), (None, false));
+    assert_eq!(find(&[COLD, HOT]), (None, false));
+    // The match is checked in the event itself.
+    assert_eq!(find(&[COLD, UNKNOWN]), (Some(EVENTS + 1), true));
+    drop(inserter);
+    million.execute_batch("ROLLBACK").unwrap();
 }
 
 fn queries() -> Vec<(&'static str, Query)> {

@@ -26,12 +26,13 @@ pub(super) fn first_match(
     if query.is_all() {
         return Ok(Some(after + 1));
     }
-    let mut index = TagIndex::new(snapshot, false);
+    let after = Bounds::forwards_after(after);
+    let mut index = TagIndex::new(snapshot, after);
     let mut events = LateStatement::new(snapshot.connection, TYPE_AND_TAGS);
     let mut first = None;
     for alternative in alternatives(query) {
         index.for_each_conjunction(alternative, |index, conjunction| {
-            let mut bounds = Bounds::forwards_after(after);
+            let mut bounds = after;
             // Only a match before the best one so far can improve the result.
             bounds.below = first.unwrap_or(bounds.below);
             while let Some(position) = index.first_common_position(conjunction, bounds)? {

@@ -46,7 +46,7 @@ impl<'s, 'q> Merge<'s, 'q> {
         bounds: Bounds,
     ) -> Result<Self> {
         let mut merge = Self {
-            index: TagIndex::new(snapshot, bounds.backwards),
+            index: TagIndex::new(snapshot, bounds),
             cursors: Vec::new(),
             next: BinaryHeap::new(),
             backwards: bounds.backwards,

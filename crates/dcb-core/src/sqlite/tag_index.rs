@@ -12,19 +12,23 @@ use super::snapshot::Snapshot;
 use super::statements::{FIRST_KEY, POSITIONS_OF_KEY};
 use crate::bounds::Bounds;
 
-/// The tag index, read in one direction.
+/// The tag index, for a search within bounds.
 pub(super) struct TagIndex<'s> {
     snapshot: &'s Snapshot<'s>,
+    /// Whether all events within the bounds have their keys in memory.
+    is_in_memory: bool,
     positions: LateStatement<'s>,
     first_key: LateStatement<'s>,
 }
 
 impl<'s> TagIndex<'s> {
-    pub(super) fn new(snapshot: &'s Snapshot<'_>, backwards: bool) -> Self {
+    pub(super) fn new(snapshot: &'s Snapshot<'_>, bounds: Bounds) -> Self {
         let connection = snapshot.connection;
+        let positions = POSITIONS_OF_KEY.towards(bounds.backwards);
         Self {
             snapshot,
-            positions: LateStatement::new(connection, POSITIONS_OF_KEY.towards(backwards)),
+            is_in_memory: snapshot.indexed_part(bounds).is_empty(),
+            positions: LateStatement::new(connection, positions),
             first_key: LateStatement::new(connection, FIRST_KEY),
         }
     }
@@ -88,7 +92,7 @@ impl<'s> TagIndex<'s> {
         Ok(())
     }
 
-    /// Calls `visit` with each conjunction that may select events of the alternative. If the
+    /// Calls `visit` with each conjunction that may select events of the alternative within the bounds. If the
     /// alternative has a type, there is one conjunction. If it allows any type, there is one for
     /// each type that occurs with all of its tags.
     pub(super) fn for_each_conjunction<'q>(
@@ -161,8 +165,8 @@ impl<'s> TagIndex<'s> {
 
     fn first_key(&mut self, least: i64, most: i64) -> Result<Option<i64>> {
         let unindexed = self.snapshot.first_unindexed_key(least, most);
-        // The index is empty if it ends at position 0: rows of an unfinished run don't count.
-        if self.snapshot.index_end.through == 0 {
+        // A condition after a recent event needs no look-up in the file.
+        if self.is_in_memory {
             return Ok(unindexed);
         }
         let mut rows = self.first_key.get()?.query((least, most))?;
