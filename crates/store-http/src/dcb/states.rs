@@ -136,13 +136,15 @@ impl Asked {
         let mut projecting = projecting?;
         let (events, last) = self.read(&mut projecting).await?;
         let projected = projecting.finish().await?;
-        let after = projected.condition.after;
-        let next = ReadOptions::new().after(after).limit(1);
+        let position = Bookmark::position_of(projected.condition.after);
+        // Not `after` the position: a replica that is behind would refuse it.
+        let next = position.map_or(Position::FIRST, Position::next);
+        let next = ReadOptions::new().from(next).limit(1);
         let boundary = &projected.condition.fail_if_events_match;
         let next = self.events.query(boundary, next).await?;
         Ok(StateAt {
             state: show(projected.state),
-            position: Bookmark::position_of(after),
+            position,
             events,
             last,
             next: next.events.first().map(|event| event.position()),

@@ -23,6 +23,7 @@ on_each_backend! {
     rebuild_begins_from_the_initial_state
     workers_fold_different_keys_in_parallel
     event_of_no_or_a_long_key_is_refused
+    longest_key_has_a_state
     stored_state_of_another_form_is_refused
     state_that_json_cannot_tell_is_refused
 }
@@ -264,6 +265,29 @@ async fn event_of_no_or_a_long_key_is_refused<S: Ground>() {
         assert_eq!(list(&store, &states).await, BTreeMap::new());
         store.close().await;
     }
+}
+
+/// An index of PostgreSQL holds it, even if its bytes can't be compressed.
+async fn longest_key_has_a_state<S: Ground>() {
+    let mut bits = 1_u32;
+    let key: String = std::iter::repeat_with(|| {
+        bits ^= bits << 13;
+        bits ^= bits >> 17;
+        bits ^= bits << 5;
+        char::from(b'!' + (bits % 94) as u8)
+    })
+    .take(2_600)
+    .collect();
+    let log = S::fresh_log().await;
+    let store = S::connect(&log).await;
+    let table = format!("accounts_{}", Uuid::now_v7().simple());
+    let by = key.clone();
+    let states = with_key(&table, SliceKey::by(move |_| Some(by.clone()))).unwrap();
+    append(&store, [event("Paid", "a", 1)]).await;
+    catch_up(&store, &log, &states).await.unwrap();
+    let listed: Vec<String> = list(&store, &states).await.into_keys().collect();
+    assert_eq!(listed, [key]);
+    store.close().await;
 }
 
 async fn stored_state_of_another_form_is_refused<S: Ground>() {
