@@ -26,8 +26,8 @@ pub struct Config {
     /// Maximum number of index keys in memory before they move to the index in the file. An event
     /// with two tags has three keys: one for each tag, and one for searches by type. Moving many
     /// keys together writes each index page less often. During the move, up to a quarter more keys
-    /// accumulate. Opening a log reads the events whose keys are not in the file. Default: 16,384
-    /// keys, which take about 1 MB of memory and 10 ms to read.
+    /// accumulate. Opening a log reads the events whose keys are not in the file. Default: 65,536
+    /// keys, which take about 4 MB of memory and 10 ms to read.
     pub keys_in_memory: usize,
     /// Maximum number of concurrent projections. Excess calls fail. Default: 100.
     pub max_concurrent_projections: usize,
@@ -42,7 +42,7 @@ impl Config {
         Self {
             file: FileConfig::new(location),
             limits: Limits::default(),
-            keys_in_memory: 16_384,
+            keys_in_memory: 65_536,
             max_concurrent_projections: ProjectionLimit::DEFAULT_MAX,
             lane_cache_bytes: Lanes::DEFAULT_CACHE_BYTES,
         }
