@@ -1,9 +1,9 @@
 //! `peers`: runs the stores that a reader would take instead of ours, and ours, in turns. The whole run
-//! in the form `quick` or `full` is saved beside those of `cargo bench`, and writes `reports/peers.md` and the
+//! in the form `quick` or `full` is saved beside those of `cargo bench`, and writes `reports/peers.md`, `reports/growth.md` and the
 //! README's results; any other prints the page.
 
 use bench::peers::{
-    Form, PEERS, Peer, PeersRun, build, grow, growth_section, markdown, measure, readme,
+    Form, PEERS, Peer, PeersRun, build, grow, growth_page, growth_tables, markdown, measure, readme,
 };
 use bench::{Alone, BoxError, Environment, reports_folder, runs_folder};
 use clap::Parser;
@@ -69,7 +69,7 @@ async fn print_growth(
     let server = start_server().await;
     let programs = build(&peers);
     let grown = grow(&programs, form, &sizes, &server, |step| eprintln!("{step}")).await;
-    print!("{}", growth_section(&grown));
+    print!("{}", growth_tables(&grown));
     Ok(())
 }
 
@@ -111,8 +111,10 @@ async fn run(peers: &[Peer], form: Form) -> Result<PeersRun, BoxError> {
 /// Writes the page, and the README's results.
 fn publish(run: &PeersRun) -> Result<(), BoxError> {
     let reports = reports_folder();
-    std::fs::write(reports.join("peers.md"), markdown(run))?;
-    eprintln!("reports/peers.md written");
+    for (name, page) in [("peers.md", markdown(run)), ("growth.md", growth_page(run))] {
+        std::fs::write(reports.join(name), page)?;
+        eprintln!("reports/{name} written");
+    }
     let file = reports.join("../README.md");
     match readme(run, &std::fs::read_to_string(&file)?) {
         Some(text) => std::fs::write(&file, text)?,

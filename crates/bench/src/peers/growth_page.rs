@@ -1,9 +1,15 @@
-//! The growth of our stores as Markdown.
+//! The growth of stores as Markdown.
 
+use super::PeersRun;
 use super::growth::{Growth, Log};
-use super::page::{figures, latencies, ratio};
+use super::page::{figures, head, latencies, ratio};
 use crate::report::Table;
 use crate::report::number::{bytes, whole};
+
+const INTRODUCTION: &str = "\
+Each store runs the same calls on a small log and on larger ones, which take turns. \
+[peers.md](peers.md) has its rows beside other stores.
+";
 
 const READING: &str = "
 - A series has 60 samples.
@@ -12,13 +18,16 @@ const READING: &str = "
 - **Memory**: the most that the process with the store had during the rows. PostgreSQL's is not in it.
 ";
 
-/// A section with two tables; empty without growth.
-pub fn growth_section(growth: &[Growth]) -> String {
-    if growth.is_empty() {
-        return String::new();
-    }
+/// The page of a run.
+pub fn growth_page(run: &PeersRun) -> String {
+    let (tables, head) = (growth_tables(&run.measured.growth), head(run));
+    format!("# Stores as They Grow\n\n{INTRODUCTION}\n{tables}{head}")
+}
+
+/// Two tables: the rows, and the logs.
+pub fn growth_tables(growth: &[Growth]) -> String {
     let (logs, rows) = (logs(growth).markdown(), rows(growth).markdown());
-    format!("\n## Growth\n\n{rows}{READING}\n{logs}")
+    format!("{rows}{READING}\n{logs}")
 }
 
 /// One line per store, row and log.

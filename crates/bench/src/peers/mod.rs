@@ -1,7 +1,7 @@
 //! The stores that a reader would take instead of ours, each in its own process, in the same run.
 //!
 //! `cargo run --release -p bench --bin peers` builds the programs in `benches/peers`, runs them in turns
-//! and writes `reports/peers.md`. Flow: `roster` names the peers, `build` and `npm` make their programs, `plan` has
+//! and writes `reports/peers.md` and `reports/growth.md`. Flow: `roster` names the peers, `build` and `npm` make their programs, `plan` has
 //! the rows, `running` starts them, `turns` measures a row, `growth` measures ours on larger logs, `run` saves all,
 //! `page` and `readme` print.
 
@@ -24,7 +24,7 @@ mod turns;
 pub use build::{Program, build};
 pub use form::Form;
 pub use growth::{Growth, Log, grow};
-pub use growth_page::growth_section;
+pub use growth_page::{growth_page, growth_tables};
 pub use measure::{Figures, Measured, Participant, RowFigures, Times, measure};
 pub use page::markdown;
 pub use plan::{Question, RowPlan, questions, rows, seconds};

@@ -1,7 +1,6 @@
 //! The page as Markdown.
 
 use super::PeersRun;
-use super::growth_page::growth_section;
 use super::measure::{Figures, Measured, Participant, RowFigures};
 use super::questions::question_table;
 use super::roster::{ABSENT, Ground};
@@ -26,7 +25,9 @@ seen; the README of `crates/referee` explains the kinds.
 ";
 
 const NOT_MEASURED: &str = "
-## Not measured
+## Larger stores
+
+[growth.md](growth.md) has our stores and tsink on logs of several sizes. Not measured are:
 
 - Reads from a log that is larger than the memory. All logs here fit into the page cache of the machine.
 - Logs of 10 million events: `just peers --form full`. Logs of 100 million: `just peers --growth 100000000`, with
@@ -37,23 +38,30 @@ const NOT_MEASURED: &str = "
 /// The page of a run: the questions, then the stores, then the rows.
 pub fn markdown(run: &PeersRun) -> String {
     let measured = &run.measured;
-    let mut head = machine_lines(&run.environment, run.started, &run.command, run.form.text());
-    let facts = run.facts.iter();
-    head.extend(facts.map(|(name, text)| vec![name.clone(), text.clone()]));
-    head.push(vec!["Time of the run".to_owned(), measured.times.text()]);
-    let head = Table::of_text(&["", "Measured on"], head).markdown();
     let questions = question_table(measured, |_| true).markdown();
     let mut page = format!("# Stores Beside Their Peers\n\n{INTRODUCTION}\n{questions}{READING}");
     page += &format!("\n## Stores\n\n{}", stores(measured).markdown());
-    page += &format!("\n## Machine\n\n{head}");
+    page += &head(run);
     for ground in Ground::ALL {
         let table = row_table(measured, ground);
         if !table.rows.is_empty() {
             page += &format!("\n## Rows: {}\n\n{}", ground.heading(), table.markdown());
         }
     }
-    page += &growth_section(&measured.growth);
     page + NOT_MEASURED
+}
+
+/// A section with the machine, the command and the time of the run.
+pub(super) fn head(run: &PeersRun) -> String {
+    let mut lines = machine_lines(&run.environment, run.started, &run.command, run.form.text());
+    let facts = run.facts.iter();
+    lines.extend(facts.map(|(name, text)| vec![name.clone(), text.clone()]));
+    lines.push(vec![
+        "Time of the run".to_owned(),
+        run.measured.times.text(),
+    ]);
+    let head = Table::of_text(&["", "Measured on"], lines).markdown();
+    format!("\n## Machine\n\n{head}")
 }
 
 /// The figures of a peer in a row, or why it has none.
