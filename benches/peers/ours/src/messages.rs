@@ -38,7 +38,7 @@ impl MessagePeer for Store {
 
     async fn read_category(&self, category: &str, from: u64, limit: u64) -> Result<u64, Failure> {
         let category = Category::new(category).map_err(Failure::other)?;
-        let from = GlobalPosition::try_from(from).map_err(Failure::other)?;
+        let from = GlobalPosition::from(from);
         let read = CategoryRead::new().position(from).batch_size(limit);
         let read = self.0.get_category_messages(&category, read).await;
         read.map(|messages| messages.len() as u64)

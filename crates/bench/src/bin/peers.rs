@@ -45,14 +45,18 @@ async fn main() -> Result<(), BoxError> {
         .then(|| Alone::on_this_machine("peers"))
         .transpose()?;
     let run = run(&peers, arguments.form).await?;
-    if !is_whole {
+    if is_whole {
+        let file = runs_folder().join(format!("peers-{}.json", run.started));
+        run.save(&file)?;
+        eprintln!("{} written", file.display());
+        publish(&run)?;
+    } else {
         print!("{}", markdown(&run));
-        return Ok(());
     }
-    let file = runs_folder().join(format!("peers-{}.json", run.started));
-    run.save(&file)?;
-    eprintln!("{} written", file.display());
-    publish(&run)
+    match run.measured.failures_of_ours().as_slice() {
+        [] => Ok(()),
+        failures => Err(failures.join("; ").into()),
+    }
 }
 
 async fn print_growth(

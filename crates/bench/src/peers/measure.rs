@@ -5,7 +5,7 @@ use super::form::Form;
 use super::growth::{Growth, grow};
 use super::plan::{RowPlan, rows, seconds};
 use super::races::{Raced, races};
-use super::roster::{Ground, Peer};
+use super::roster::{Ground, PEERS, Peer};
 use super::running::start;
 use super::turns::row;
 use crate::result::Interval;
@@ -119,6 +119,23 @@ pub async fn measure(
 }
 
 impl Measured {
+    /// Says of each store of ours that did not run, and of each of its rows that failed, why.
+    pub fn failures_of_ours(&self) -> Vec<String> {
+        let is_ours = |key: &str| PEERS.iter().any(|peer| peer.key == key && peer.is_ours());
+        let absent = self.participants.iter().filter_map(|peer| {
+            let reason = peer.hello.as_ref().err()?;
+            is_ours(&peer.key).then(|| format!("{}: {reason}", peer.key))
+        });
+        let rows = self.rows.iter().flat_map(|row| {
+            let failed = row.peers.iter().filter_map(|(key, figures)| {
+                let reason = figures.as_ref().err()?;
+                is_ours(key).then(|| format!("{key}: {}: {reason}", row.plan.text))
+            });
+            failed.collect::<Vec<_>>()
+        });
+        absent.chain(rows).collect()
+    }
+
     /// Runs all rows and races of the peers of a ground.
     async fn ground(
         &mut self,

@@ -180,6 +180,21 @@ fn saved_run_gives_the_same_page_and_the_results_of_the_readme_stand_in_it() {
 }
 
 #[test]
+fn only_failures_of_our_stores_fail_the_run() {
+    let mut run = run();
+    assert!(run.measured.failures_of_ours().is_empty());
+    run.measured.participants[0].hello = Err("it was not built".to_owned());
+    run.measured.rows[1].peers[0].1 = Err("it stopped".to_owned());
+    assert_eq!(
+        run.measured.failures_of_ours(),
+        [
+            "postgres: it was not built",
+            "postgres: read the 34 events of an entity: it stopped"
+        ]
+    );
+}
+
+#[test]
 fn every_question_is_answered_by_a_row() {
     for question in questions() {
         let rows = rows(question.ground, 12_200, 5);
