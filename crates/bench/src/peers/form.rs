@@ -54,7 +54,7 @@ impl Form {
     pub fn seconds(self) -> f64 {
         match self {
             Self::Smoke => 0.1,
-            Self::Quick => 0.3,
+            Self::Quick => 0.25,
             Self::Full => 2.0,
         }
     }
