@@ -181,7 +181,7 @@ pub(super) async fn project_stream_starts_after_a_position(store: &impl EventSto
     assert_refused!(answer, Error::AfterBeyondHead { .. });
 }
 
-/// The state is that of a log that ends at the position, and so is the condition.
+/// The state and the condition ignore every event after the position.
 pub(super) async fn project_at_sees_the_log_of_that_time(store: &impl EventStore) {
     let numbers = [("A", "x", 1), ("B", "x", 2), ("A", "y", 3), ("A", "x", 4)];
     let events = numbers.map(|(event_type, tag, number)| numbered(event_type, tag, number));

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 /// The size and the seed of a dataset. Equal ones give equal events.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ContentSize {
-    /// Events of the log. At least [`Dataset::LEAST_EVENTS`].
+    /// Events of the log, at least [`Dataset::LEAST_EVENTS`]; or messages, or series.
     pub events: usize,
     /// Bytes of each event's data.
     pub payload_bytes: usize,

@@ -158,7 +158,7 @@ impl<P: SeriesPeer> Caller for SeriesCaller<P> {
 }
 
 impl<P: SeriesPeer> SeriesCaller<P> {
-    /// Writes one sample to each of `count` series, the first of which has this number.
+    /// Writes one sample to each of `count` series, beginning with the series `first`.
     fn write(&mut self, first: usize, count: usize) -> Outcome {
         let Shared {
             peer,

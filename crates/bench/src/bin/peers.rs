@@ -104,7 +104,7 @@ async fn run(peers: &[Peer], form: Form) -> Result<PeersRun, BoxError> {
     );
     Ok(PeersRun {
         measured,
-        form,
+        profile: form.text(),
         environment,
         started,
         command: command.trim_end_matches(" -- ").to_owned(),

@@ -53,7 +53,12 @@ pub fn markdown(run: &PeersRun) -> String {
 
 /// A section with the machine, the command and the time of the run.
 pub(super) fn head(run: &PeersRun) -> String {
-    let mut lines = machine_lines(&run.environment, run.started, &run.command, run.form.text());
+    let mut lines = machine_lines(
+        &run.environment,
+        run.started,
+        &run.command,
+        run.profile.clone(),
+    );
     let facts = run.facts.iter();
     lines.extend(facts.map(|(name, text)| vec![name.clone(), text.clone()]));
     lines.push(vec![

@@ -1,6 +1,5 @@
 //! A run, as it is saved.
 
-use super::form::Form;
 use super::measure::Measured;
 use crate::environment::Environment;
 use crate::error::Error;
@@ -14,8 +13,8 @@ use std::path::Path;
 pub struct PeersRun {
     /// The figures.
     pub measured: Measured,
-    /// The size of the run.
-    pub form: Form,
+    /// The size of the run, in words: a later program may have other sizes.
+    pub profile: String,
     /// Machine and build.
     pub environment: Environment,
     /// Its start, in seconds since 1970.

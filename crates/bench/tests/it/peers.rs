@@ -113,7 +113,7 @@ fn run() -> PeersRun {
     };
     PeersRun {
         measured,
-        form: Form::Quick,
+        profile: Form::Quick.text(),
         environment: common::environment(),
         started: 0,
         command: "the command".to_owned(),

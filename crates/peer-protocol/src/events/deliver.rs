@@ -56,7 +56,11 @@ pub(super) async fn deliver<P: EventPeer>(
         })
         .collect();
     // The first delivery waits for the start of the subscription, which is not measured.
-    let mut answer = match callers[0].call(0).await {
+    let first = match callers.first_mut() {
+        Some(caller) => caller.call(0).await,
+        None => Ok(0),
+    };
+    let mut answer = match first {
         Ok(_) => make_calls(run, P::BLOCKS, callers).await,
         Err(failure) => {
             let mut answer = Answer::default();
@@ -65,7 +69,7 @@ pub(super) async fn deliver<P: EventPeer>(
         }
     };
     follower.abort();
-    // Its own reason says more than that of a caller.
+    // Why the subscription ended says more than that a caller waited in vain.
     if let Ok(Err(failure)) = follower.await {
         answer.failure = Some(failure.to_string());
     }

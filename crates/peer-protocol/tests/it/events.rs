@@ -63,6 +63,13 @@ async fn delivery_says_why_it_failed() {
     assert_eq!(answer.calls, 0);
 }
 
+#[tokio::test]
+async fn delivery_to_no_callers_makes_no_calls() {
+    let mut peer = prepared(Log::default()).await;
+    let answer = peer.run(&run(Operation::Deliver, 0, 40)).await;
+    assert_eq!((answer.calls, answer.failure), (0, None));
+}
+
 /// Time passes by itself while all tasks wait.
 #[tokio::test(start_paused = true)]
 async fn event_that_is_never_delivered_is_a_failure() {

@@ -156,7 +156,7 @@ pub(crate) fn moved_behind(store: &str, source: &TestPlace) -> u64 {
     number("through") + number("behind")
 }
 
-/// A writer of commands, some of which track positions, goes on while the log is moved.
+/// While the log is moved, a writer appends more commands. Some of them track positions.
 #[tokio::test(flavor = "multi_thread")]
 async fn what_the_source_gets_during_a_move_is_told() {
     let source = file();

@@ -1,4 +1,4 @@
-//! Moves of more than one page, of which one end fails, and of stores that others write.
+//! Moves of more than one page: the source is damaged, the target is full, or others write meanwhile.
 
 use std::fmt::Write as _;
 use std::sync::Arc;

@@ -26,7 +26,7 @@ use crate::service::Service;
 
 pub use states::States;
 
-/// What the router of events allows and shows.
+/// The requests that the router of events allows, and the projections that it shows.
 #[derive(Clone, Debug)]
 pub struct Options {
     /// The text of the 403 that `POST /cleanup`, which deletes all events, answers. `None` allows it.

@@ -36,7 +36,7 @@ pub struct States {
 /// Folds the events of a key.
 type Fold = dyn Fn(Asked) -> BoxFuture<'static, Result<StateAt, ApiError>> + Send + Sync;
 
-/// What a request asks for.
+/// A request for a state.
 pub(super) struct Asked {
     pub(super) events: AnyStore,
     pub(super) key: String,
