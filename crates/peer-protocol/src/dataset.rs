@@ -30,6 +30,8 @@ impl Dataset {
     pub const COURSES_OF_A_SIZE: usize = 20;
     /// The fewest events: those of the scattered courses.
     pub const LEAST_EVENTS: usize = (5 + 34 + 100) * Self::COURSES_OF_A_SIZE;
+    /// Events of each other course.
+    pub const EVENTS_OF_A_COURSE: usize = 34;
     /// On average a student has this many events.
     pub const EVENTS_OF_A_STUDENT: usize = 5;
 
@@ -46,6 +48,23 @@ impl Dataset {
     /// The number of students.
     pub fn students(&self) -> usize {
         (self.size.events / Self::EVENTS_OF_A_STUDENT).max(1)
+    }
+
+    /// How many courses have [`Self::EVENTS_OF_A_COURSE`].
+    pub fn courses(&self) -> usize {
+        Self::COURSES_OF_A_SIZE + self.others()
+    }
+
+    fn others(&self) -> usize {
+        self.size.events.saturating_sub(Self::LEAST_EVENTS) / Self::EVENTS_OF_A_COURSE
+    }
+
+    /// The tag of such a course; `course` is below [`Self::courses`].
+    pub fn course(&self, course: usize) -> String {
+        match course.checked_sub(self.others()) {
+            None => format!("course:{course}"),
+            Some(course) => Self::scattered_course(Self::EVENTS_OF_A_COURSE, course),
+        }
     }
 
     /// The tag of a course whose events are scattered; `course` is below [`Self::COURSES_OF_A_SIZE`].
@@ -67,10 +86,9 @@ impl Dataset {
             courses.resize(courses.len() + events.0, number);
         }
         let others = Self::scattered().count() as u32;
-        while courses.len() < self.size.events {
-            let course = random.random_range(0..self.size.events.div_ceil(50));
-            courses.push(others + course as u32);
-        }
+        let rest = 0..self.size.events.saturating_sub(courses.len());
+        // The last course has what is left.
+        courses.extend(rest.map(|event| others + (event / Self::EVENTS_OF_A_COURSE) as u32));
         courses.shuffle(&mut random);
         let (students, this) = (self.students(), self.clone());
         courses.into_iter().map(move |course| {

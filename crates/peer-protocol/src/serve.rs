@@ -15,6 +15,16 @@ pub trait Peer: Send {
         size: ContentSize,
     ) -> impl Future<Output = Result<Option<u64>, Failure>> + Send;
 
+    /// Takes the store as an earlier process has filled it, and returns the last position of its log. Only
+    /// stores of events do.
+    fn resume(
+        &mut self,
+        size: ContentSize,
+    ) -> impl Future<Output = Result<Option<u64>, Failure>> + Send {
+        let _ = size;
+        async { Err(Failure::Other("it takes no filled store".to_owned())) }
+    }
+
     /// Makes the calls.
     fn run(&mut self, run: &Run) -> impl Future<Output = Answer> + Send;
 
@@ -44,10 +54,8 @@ pub fn serve<P: Peer, E: Into<Box<dyn Error + Send + Sync>>>(
     send(&Reply::Hello(hello))?;
     for line in io::stdin().lock().lines() {
         let reply = match serde_json::from_str(&line?) {
-            Ok(Request::Prepare(size)) => match runtime.block_on(peer.prepare(size)) {
-                Ok(head) => Reply::Ready { head },
-                Err(failure) => failed(failure),
-            },
+            Ok(Request::Prepare(size)) => ready(runtime.block_on(peer.prepare(size))),
+            Ok(Request::Resume(size)) => ready(runtime.block_on(peer.resume(size))),
             Ok(Request::Race(race)) => match runtime.block_on(peer.race(&race)) {
                 Ok(history) => Reply::History(history),
                 Err(failure) => failed(failure),
@@ -58,6 +66,13 @@ pub fn serve<P: Peer, E: Into<Box<dyn Error + Send + Sync>>>(
         send(&reply)?;
     }
     Ok(())
+}
+
+fn ready(head: Result<Option<u64>, Failure>) -> Reply {
+    match head {
+        Ok(head) => Reply::Ready { head },
+        Err(failure) => failed(failure),
+    }
 }
 
 fn failed(reason: impl Display) -> Reply {

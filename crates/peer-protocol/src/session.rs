@@ -66,7 +66,19 @@ impl Session {
     /// # Errors
     /// Why the store has not been filled.
     pub fn prepare(&mut self, content: ContentSize) -> Result<Option<u64>, String> {
-        self.send(&Request::Prepare(content))?;
+        self.fill(&Request::Prepare(content), content)
+    }
+
+    /// Tells the peer that an earlier process has filled its store, and returns the last position of its log.
+    ///
+    /// # Errors
+    /// Why the peer does not take the store.
+    pub fn resume(&mut self, content: ContentSize) -> Result<Option<u64>, String> {
+        self.fill(&Request::Resume(content), content)
+    }
+
+    fn fill(&mut self, request: &Request, content: ContentSize) -> Result<Option<u64>, String> {
+        self.send(request)?;
         let loading = Duration::from_secs((content.events / LOADED_PER_SECOND) as u64);
         match self.reply(PREPARE + loading)? {
             Reply::Ready { head } => Ok(head),

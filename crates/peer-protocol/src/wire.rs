@@ -77,6 +77,8 @@ impl Hello {
 pub enum Request {
     /// Fill the empty store with the dataset.
     Prepare(ContentSize),
+    /// An earlier process has filled the store with the dataset.
+    Resume(ContentSize),
     /// Make calls, and answer with the sum of what they did.
     Run(Run),
     /// Run a race, and answer with its history.
@@ -135,6 +137,8 @@ pub enum Operation {
         /// Events of the course: 5, 34 or 100.
         events: usize,
     },
+    /// Reads all events of a course of 34, any of the log: most events of the log belong to one.
+    ReadAnyCourse,
     /// Reads all events of the log.
     ReadLog,
     /// Appends one event, and waits until a subscription that began before it has delivered it.
@@ -168,13 +172,14 @@ pub enum Operation {
 
 impl Operation {
     /// The operations of a store of events.
-    pub const EVENTS: [Self; 13] = [
+    pub const EVENTS: [Self; 14] = [
         Self::AppendIf,
         Self::AppendBatch { events: 64 },
         Self::AppendBatch { events: 512 },
         Self::ReadCourse { events: 5 },
         Self::ReadCourse { events: 34 },
         Self::ReadCourse { events: 100 },
+        Self::ReadAnyCourse,
         Self::ReadLog,
         Self::Deliver,
         Self::Decide { courses: 1 },

@@ -29,6 +29,17 @@ impl Form {
         }
     }
 
+    /// What a store holds in the row that limits its memory. In the smallest form its log fits into the memory.
+    pub(super) fn scarce_content(self) -> ContentSize {
+        ContentSize {
+            events: match self {
+                Self::Smoke => 4_000,
+                Self::Quick | Self::Full => 1_000_000,
+            },
+            ..self.content()
+        }
+    }
+
     /// Sizes of the logs on which our stores show how they grow, the smallest first.
     pub(super) fn sizes(self, ground: Ground) -> &'static [usize] {
         match (self, ground) {

@@ -51,7 +51,7 @@ fn rows(growth: &[Growth]) -> Table {
                         line.extend([whole(figures.rate.value), ratio(figures)]);
                         line.extend(latencies(figures));
                     }
-                    Err(reason) => line.push(format!("failed: {reason}")),
+                    Err(reason) => line.push(reason),
                 }
                 line.resize(8, String::new());
                 lines.push(line);

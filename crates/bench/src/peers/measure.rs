@@ -7,6 +7,7 @@ use super::plan::{RowPlan, rows, seconds};
 use super::races::{Raced, races};
 use super::roster::{Ground, PEERS, Peer};
 use super::running::start;
+use super::scarce::scarce_row;
 use super::turns::row;
 use crate::result::Interval;
 use local_postgres::LocalPostgres;
@@ -36,7 +37,7 @@ pub struct Times {
     pub build: f64,
     /// Starting and filling the stores.
     pub load: f64,
-    /// The rows.
+    /// The rows, with the loads of that whose memory is limited.
     pub rows: f64,
     /// The races.
     pub races: f64,
@@ -69,6 +70,9 @@ pub struct RowFigures {
     pub seconds: f64,
     /// The figures of each peer by its key, in the order of the peers, or why it has none.
     pub peers: Vec<(String, Result<Figures, String>)>,
+    /// The peers that ran and that the row says nothing about, and why. That is no failure.
+    #[serde(default)]
+    pub left_out: Vec<(String, String)>,
 }
 
 /// The figures of one peer in one row.
@@ -116,6 +120,14 @@ pub async fn measure(
     measured.times.growth = began.elapsed().as_secs_f64();
     progress(&measured.times.text());
     measured
+}
+
+impl RowFigures {
+    /// Why the row says nothing about the peer with this key.
+    pub(super) fn left_out(&self, key: &str) -> Option<&str> {
+        let mut all = self.left_out.iter();
+        all.find_map(|(peer, reason)| (peer == key).then_some(reason.as_str()))
+    }
 }
 
 impl Measured {
@@ -168,7 +180,10 @@ impl Measured {
         self.times.load += (loaded - began).as_secs_f64();
         let students = Dataset::new(form.content()).students();
         for plan in rows(ground, students, form.rounds()) {
-            let row = row(ground, plan, form, &mut running, ground.ours());
+            let row = match plan.memory_bytes {
+                None => row(ground, plan, form, &mut running, ground.ours()),
+                Some(bytes) => scarce_row(ground, plan, bytes, form, programs, progress),
+            };
             let (text, callers) = (&row.plan.text, row.plan.callers);
             let took = row.seconds;
             progress(&format!(

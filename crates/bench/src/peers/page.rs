@@ -19,6 +19,8 @@ const READING: &str = "
 turns with its 95 % interval. Below 1, ours is faster. A store is *faster* or *slower* if the interval \
 excludes 1.
 - **p50**, **p99**: of single calls.
+- **With 256 MB of memory**: each store has a log of 1,000,000 events for this row, and a cgroup limits its process \
+together with the pages of files that it has cached. A log takes 250 to 290 MB. An entity is one of 29,000, at random.
 - **†**: in seeded races, the log of this store contradicts its answers. The table *Stores* says what was \
 seen; the README of `crates/referee` explains the kinds.
 - Ours are dcb-core in a SQLite file, dcb-core on PostgreSQL, message-store on PostgreSQL, and tsdb.
@@ -29,7 +31,8 @@ const NOT_MEASURED: &str = "
 
 [growth.md](growth.md) has our stores and tsink on logs of several sizes. Not measured are:
 
-- Reads from a log that is larger than the memory. All logs here fit into the page cache of the machine.
+- Reads from a log on a server, or of messages, that does not fit into memory. These logs fit into the page cache
+  of the machine.
 - Logs of 10 million events: `just peers --form full`. Logs of 100 million: `just peers --growth 100000000`, with
   some 50 GB on disk.
 - Other stores of events and messages on larger logs. A million series: `--form full`.
@@ -69,13 +72,16 @@ pub(super) fn head(run: &PeersRun) -> String {
     format!("\n## Machine\n\n{head}")
 }
 
-/// The figures of a peer in a row, or why it has none.
-pub(super) fn figures<'a>(row: &'a RowFigures, key: &str) -> Result<&'a Figures, &'a str> {
-    let peer = row.peers.iter().find(|(peer, _)| *peer == key);
-    match peer {
-        Some((_, figures)) => figures.as_ref().map_err(String::as_str),
-        None => Err("it did not run"),
+/// The figures of a peer in a row, or the words for a peer that has none.
+pub(super) fn figures<'a>(row: &'a RowFigures, key: &str) -> Result<&'a Figures, String> {
+    if let Some((_, figures)) = row.peers.iter().find(|(peer, _)| *peer == key) {
+        let figures = figures.as_ref();
+        return figures.map_err(|reason| format!("failed: {reason}"));
     }
+    Err(match row.left_out(key) {
+        Some(reason) => format!("not measured: {reason}"),
+        None => "failed: it did not run".to_owned(),
+    })
 }
 
 pub(super) fn ratio(figures: &Figures) -> String {
@@ -141,19 +147,20 @@ fn stores(measured: &Measured) -> Table {
 fn row_table(measured: &Measured, ground: Ground) -> Table {
     let mut lines = Vec::new();
     for row in measured.rows.iter().filter(|row| row.ground == ground) {
+        let mut is_first = true;
         let participants = measured.participants.iter();
         for peer in participants.filter(|peer| peer.ground == ground) {
             let Some(name) = marked_name(peer) else {
                 continue;
             };
             let callers = row.plan.callers.to_string();
-            let mut line = match peer.key == row.peers[0].0 {
+            let mut line = match std::mem::take(&mut is_first) {
                 true => vec![row.plan.text.clone(), callers, name],
                 false => vec![String::new(), String::new(), name],
             };
             match figures(row, &peer.key) {
                 Ok(figures) => line.extend(cells(figures)),
-                Err(reason) => line.push(format!("failed: {reason}")),
+                Err(reason) => line.push(reason),
             }
             line.resize(8, String::new());
             lines.push(line);

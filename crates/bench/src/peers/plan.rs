@@ -1,12 +1,14 @@
 //! The rows, and the questions that some of them answer.
 
 use super::form::Form;
-use super::roster::{Ground, Peer};
+use super::roster::{Ground, Peer, Place};
 use peer_protocol::Operation;
 use serde::{Deserialize, Serialize};
 
 /// Events that a store of ours takes while it is filled.
 const LOADED_PER_SECOND: f64 = 40_000.0;
+/// A log of a million events takes as much, so it does not fit beside what its process needs.
+const SCARCE_BYTES: u64 = 256 << 20;
 /// The time of a run divided by that of its turns and of the growth.
 const BESIDE_TURNS: f64 = 1.4;
 
@@ -23,6 +25,9 @@ pub struct RowPlan {
     pub limit: Option<u64>,
     /// One long turn of each store instead of short ones. Its seconds are the samples.
     pub is_sustained: bool,
+    /// The memory of each store's process with its part of the page cache; `None` if the machine alone limits it.
+    #[serde(default)]
+    pub memory_bytes: Option<u64>,
 }
 
 /// A question of a reader who chooses a store.
@@ -69,6 +74,7 @@ fn row(
         callers,
         limit: is_cold.then_some((students / (rounds + 1)) as u64),
         is_sustained: false,
+        memory_bytes: None,
     }
 }
 
@@ -102,12 +108,21 @@ pub fn rows(ground: Ground, students: usize, rounds: usize) -> Vec<RowPlan> {
     let read = |events| Operation::ReadCourse { events };
     let decide = |courses| Operation::Decide { courses };
     let batch = |events| Operation::AppendBatch { events };
-    vec![
+    let scarce = RowPlan {
+        memory_bytes: Some(SCARCE_BYTES),
+        ..row(
+            "read the 34 events of an entity, with 256 MB of memory",
+            Operation::ReadAnyCourse,
+            16,
+        )
+    };
+    let all = vec![
         row("read the 5 events of an entity", read(5), 1),
         row("read the 34 events of an entity", read(34), 1),
         row("read the 34 events of an entity", read(34), 8),
         row("read the 34 events of an entity", read(34), 100),
         row("read the 100 events of an entity", read(100), 1),
+        scarce,
         row("read the whole log", Operation::ReadLog, 1),
         row(
             "decide on a student for the first time",
@@ -135,7 +150,10 @@ pub fn rows(ground: Ground, students: usize, rounds: usize) -> Vec<RowPlan> {
             Operation::AppendIf,
             100,
         )),
-    ]
+    ];
+    // A process of a store on a server is not the one that needs the memory.
+    let has_row = |row: &RowPlan| ground == Ground::Embedded || row.memory_bytes.is_none();
+    all.into_iter().filter(has_row).collect()
 }
 
 /// The rows of time series, on larger stores too.
@@ -193,19 +211,23 @@ pub fn seconds(peers: &[Peer], form: Form) -> f64 {
         true => form.sustained_seconds(),
         false => form.seconds() * form.rounds() as f64,
     };
+    let loaded = |events: usize| events as f64 / LOADED_PER_SECOND;
     let of_peer = |peer: &Peer| {
+        let scarce = match (peer.ground, peer.place) {
+            (Ground::Embedded, Place::Folder) => loaded(form.scarce_content().events),
+            _ => 0.0,
+        };
         let measured: f64 = rows(peer.ground, 0, 1).iter().map(turns).sum();
         let logs = form.sizes(peer.ground);
         let grown: f64 = growth_rows(peer.ground, 0, 1).iter().map(turns).sum();
-        let loaded = logs.iter().sum::<usize>() as f64 / LOADED_PER_SECOND;
         let growth = if peer.grows {
-            grown * logs.len() as f64 + loaded
+            grown * logs.len() as f64 + loaded(logs.iter().sum())
         } else {
             0.0
         };
-        measured + growth
+        (measured + growth) * BESIDE_TURNS + scarce
     };
-    peers.iter().map(of_peer).sum::<f64>() * BESIDE_TURNS
+    peers.iter().map(of_peer).sum()
 }
 
 /// The questions, in the order of the page.
@@ -230,6 +252,12 @@ pub fn questions() -> Vec<Question> {
             100,
         ),
         question(Embedded, "Embedded, read an entity of 34 events", entity, 1),
+        question(
+            Embedded,
+            "Embedded, read an entity of a log that does not fit into memory",
+            Operation::ReadAnyCourse,
+            16,
+        ),
         question(Embedded, "Embedded, decide again", again, 1),
         question(
             Embedded,

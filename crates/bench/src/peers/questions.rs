@@ -17,7 +17,7 @@ enum Beside {
 }
 
 impl Beside {
-    fn of(figures: Result<&Figures, &str>) -> Self {
+    fn of(figures: Result<&Figures, String>) -> Self {
         match figures.map(|figures| figures.ratio) {
             Ok(Some(ratio)) if ratio.low > 1.0 => Self::Faster,
             Ok(Some(ratio)) if ratio.high < 1.0 => Self::Slower,
@@ -42,9 +42,12 @@ pub(super) fn question_table(measured: &Measured, wanted: impl Fn(&Question) -> 
     Table::of_text(&headings, lines.collect())
 }
 
-/// `None` if no store of the question's ground ran.
+/// `None` if the row has no store.
 fn line(measured: &Measured, question: &Question) -> Option<Vec<String>> {
     let row = measured.rows.iter().find(|row| answers(row, question))?;
+    if row.peers.is_empty() {
+        return None;
+    }
     let mut others = others(measured, question);
     others.sort_by(|(_, one), (_, other)| rate(row, other).total_cmp(&rate(row, one)));
     let listed = |beside: Beside| {
@@ -56,6 +59,7 @@ fn line(measured: &Measured, question: &Question) -> Option<Vec<String>> {
                 let [p50, p99] = latencies(figures);
                 format!("{name} {}; {p50}, {p99}", ratio(figures))
             }
+            Err(words) if row.left_out(key).is_some() => format!("{name} {words}"),
             Err(_) => format!("{name} failed"),
         });
         texts.collect::<Vec<_>>()
@@ -66,7 +70,7 @@ fn line(measured: &Measured, question: &Question) -> Option<Vec<String>> {
             let [p50, p99] = latencies(figures);
             format!("{}; {p50}, {p99}", whole(figures.rate.value))
         }
-        Err(reason) => format!("failed: {reason}"),
+        Err(reason) => reason,
     };
     let mut unclear = listed(Beside::Unclear);
     unclear.extend(listed(Beside::Failed));

@@ -1,5 +1,6 @@
 //! Starts a peer with an empty database or folder, and fills its store.
 
+use super::memory_group::MemoryGroup;
 use super::roster::{Peer, Place};
 use local_postgres::{Database, LocalPostgres};
 use peer_protocol::{ContentSize, Hello, Session};
@@ -61,6 +62,32 @@ pub(super) async fn start(
         _place: kept,
     };
     Ok((hello, running))
+}
+
+/// Fills the store of a peer in a folder of its own, and starts its program again in the group with this much
+/// memory. The group has cached the pages of the files, so they are within its limit.
+pub(super) fn start_with_memory(
+    peer: &Peer,
+    program: &Path,
+    content: ContentSize,
+    group: &MemoryGroup,
+    bytes: u64,
+) -> Result<Running, String> {
+    let folder = TempDir::new().map_err(|error| error.to_string())?;
+    let mut arguments: Vec<OsString> = peer.arguments.iter().map(OsString::from).collect();
+    arguments.push(folder.path().into());
+    let (program, arguments) = group.inside(program, &arguments);
+    let (mut session, _) = Session::start(&program, &arguments)?;
+    session.prepare(content)?;
+    drop(session);
+    group.limit(bytes)?;
+    let (mut session, _) = Session::start(&program, &arguments)?;
+    session.resume(content)?;
+    Ok(Running {
+        key: peer.key.to_owned(),
+        session,
+        _place: Kept::Folder { _folder: folder },
+    })
 }
 
 /// Does at once for every store what autovacuum would do a minute after the load.

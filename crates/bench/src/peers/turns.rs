@@ -56,6 +56,7 @@ pub(super) fn row(
         peers: peers
             .map(|(peer, turns)| (peer.key.clone(), turns.figures(&ours)))
             .collect(),
+        left_out: Vec::new(),
     }
 }
 

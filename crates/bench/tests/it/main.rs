@@ -6,6 +6,7 @@ mod compare;
 mod golden;
 mod load;
 mod measuring;
+mod memory_group;
 mod pages;
 mod peers;
 mod series_peers;

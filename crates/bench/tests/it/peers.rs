@@ -4,7 +4,7 @@ use crate::common;
 use bench::Interval;
 use bench::peers::{
     Figures, Form, Ground, Growth, Log, Measured, PEERS, Participant, PeersRun, Raced, RowFigures,
-    Times, growth_page, markdown, questions, readme, rows, seconds,
+    RowPlan, Times, growth_page, markdown, questions, readme, rows, seconds,
 };
 use peer_protocol::{Hello, Latencies};
 use std::time::Duration;
@@ -67,6 +67,7 @@ fn growth() -> Growth {
                 ("61000".to_owned(), Ok(figures(900.0, 1.0, 0))),
                 ("1000000".to_owned(), Err("the disk is full".to_owned())),
             ],
+            left_out: Vec::new(),
         }],
     }
 }
@@ -92,6 +93,7 @@ fn run() -> PeersRun {
             ("serializable".to_owned(), Ok(figures(990.0, 0.99, 0))),
             ("disintegrate".to_owned(), Ok(figures(250.0, 0.25, 0))),
         ],
+        left_out: Vec::new(),
     };
     let measured = Measured {
         participants: vec![
@@ -177,6 +179,72 @@ fn saved_run_gives_the_same_page_and_the_results_of_the_readme_stand_in_it() {
         assert!(page.lines().any(|other| other == line), "{line}");
     }
     assert_eq!(readme(&loaded, "no marks"), None);
+}
+
+/// The row with little memory, of embedded stores. All say the same of others than `measured`.
+fn with_little_memory(measured: &[&str], reason: &str) -> PeersRun {
+    let is_asked = |plan: &RowPlan| plan.memory_bytes.is_some();
+    let plan = rows(Ground::Embedded, 12_200, 5).into_iter().find(is_asked);
+    let (mut run, keys) = (run(), ["sqlite", "tephra"]);
+    run.measured.participants = keys
+        .map(|key| Participant {
+            ground: Ground::Embedded,
+            ..participant(key, Ok(key), false)
+        })
+        .into();
+    let figures = figures(4_000.0, 1.0, 0);
+    let (known, left_out) = keys
+        .into_iter()
+        .partition::<Vec<_>, _>(|key| measured.contains(key));
+    run.measured.rows = vec![RowFigures {
+        ground: Ground::Embedded,
+        plan: plan.unwrap(),
+        seconds: 90.0,
+        peers: known
+            .iter()
+            .map(|key| (key.to_string(), Ok(figures.clone())))
+            .collect(),
+        left_out: left_out
+            .iter()
+            .map(|key| (key.to_string(), reason.to_owned()))
+            .collect(),
+    }];
+    run
+}
+
+#[test]
+fn store_that_is_killed_for_memory_is_a_line_and_no_failure_of_the_run() {
+    let killed = "killed for memory at 256 MB";
+    for (run, expected) in [
+        (
+            with_little_memory(&["sqlite"], killed),
+            "| Embedded, read an entity of a log that does not fit into memory | 4,000; 250 µs, 250 µs | none \
+                | tephra not measured: killed for memory at 256 MB | none |",
+        ),
+        (
+            with_little_memory(&["tephra"], killed),
+            "| read the 34 events of an entity, with 256 MB of memory | 16 | sqlite \
+                | not measured: killed for memory at 256 MB |  |  |  |  |",
+        ),
+    ] {
+        let page = markdown(&run);
+        assert!(page.contains(expected), "{expected:?} is not in\n{page}");
+        assert!(run.measured.failures_of_ours().is_empty());
+    }
+}
+
+#[test]
+fn run_that_may_not_limit_memory_says_so_in_the_row_and_answers_no_question() {
+    let run = with_little_memory(&[], "the run may not limit memory");
+    let page = markdown(&run);
+    let expected = "| read the 34 events of an entity, with 256 MB of memory | 16 | sqlite \
+        | not measured: the run may not limit memory |  |  |  |  |";
+    assert!(page.contains(expected), "{expected:?} is not in\n{page}");
+    assert!(
+        !page.contains("a log that does not fit into memory"),
+        "{page}"
+    );
+    assert!(run.measured.failures_of_ours().is_empty());
 }
 
 #[test]

@@ -126,19 +126,30 @@ impl<P: EventPeer> Events<P> {
             runs: 0,
         }
     }
-}
 
-impl<P: EventPeer> Peer for Events<P> {
-    async fn prepare(&mut self, size: ContentSize) -> Result<Option<u64>, Failure> {
+    fn with_dataset(&mut self, size: ContentSize) -> Result<&mut Shared<P>, Failure> {
         let Some(shared) = Arc::get_mut(&mut self.shared) else {
             return Err(Failure::Other("a run has not ended".to_owned()));
         };
         shared.dataset = Dataset::new(size);
+        Ok(shared)
+    }
+}
+
+impl<P: EventPeer> Peer for Events<P> {
+    async fn prepare(&mut self, size: ContentSize) -> Result<Option<u64>, Failure> {
+        let shared = self.with_dataset(size)?;
         let mut events = shared.dataset.events().peekable();
         while events.peek().is_some() {
             let page: Vec<NewEvent> = events.by_ref().take(LOADED_AT_ONCE).collect();
             *shared.last.get_mut() = shared.peer.append(page, None).await?;
         }
+        Ok(Some(*shared.last.get_mut()))
+    }
+
+    async fn resume(&mut self, size: ContentSize) -> Result<Option<u64>, Failure> {
+        let shared = self.with_dataset(size)?;
+        shared.see_head().await?;
         Ok(Some(*shared.last.get_mut()))
     }
 
@@ -185,7 +196,16 @@ impl<P: EventPeer> Caller for EventCaller<P> {
         match self.operation {
             Operation::AppendIf => self.append_if().await.map(|_| 1),
             Operation::AppendBatch { events } => self.append_batch(events).await,
-            Operation::ReadCourse { events } => self.read_course(events).await,
+            Operation::ReadCourse { events } => {
+                let course = self.random.random_range(0..Dataset::COURSES_OF_A_SIZE);
+                self.read_course(Dataset::scattered_course(events, course), events)
+                    .await
+            }
+            Operation::ReadAnyCourse => {
+                let Shared { dataset, .. } = &*self.shared;
+                let course = dataset.course(self.random.random_range(0..dataset.courses()));
+                self.read_course(course, Dataset::EVENTS_OF_A_COURSE).await
+            }
             Operation::ReadLog => self.read_log().await,
             Operation::Decide { courses } => self.decide(courses, call).await,
             Operation::DecideCold => self.decide_cold().await,
@@ -241,9 +261,8 @@ impl<P: EventPeer> EventCaller<P> {
         appended.await.map(|_| events as u64)
     }
 
-    async fn read_course(&mut self, events: usize) -> Outcome {
-        let course = self.random.random_range(0..Dataset::COURSES_OF_A_SIZE);
-        let items = [QueryItem::tag(Dataset::scattered_course(events, course))];
+    async fn read_course(&self, course: String, events: usize) -> Outcome {
+        let items = [QueryItem::tag(course)];
         let found = self.shared.peer.read(&items, None).await?.events.len();
         if found == events {
             return Ok(found as u64);

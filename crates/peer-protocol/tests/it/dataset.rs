@@ -28,6 +28,12 @@ fn courses_are_scattered_and_equal_seeds_give_equal_events() {
             );
         }
     }
+    let dataset = Dataset::new(SMALL);
+    assert_eq!(dataset.courses(), 20 + (3_000 - 2_780) / 34);
+    for course in 0..dataset.courses() {
+        let positions = &courses[dataset.course(course).as_str()];
+        assert_eq!(positions.len(), Dataset::EVENTS_OF_A_COURSE, "{course}");
+    }
     assert!(Dataset::new(SMALL).events().eq(events));
     let other = Dataset::new(ContentSize { seed: 8, ..SMALL });
     assert!(!other.events().eq(Dataset::new(SMALL).events()));

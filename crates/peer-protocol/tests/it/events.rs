@@ -1,7 +1,7 @@
 //! The calls of a peer that stores events.
 
-use crate::log::{Log, prepared};
-use peer_protocol::{Operation, Peer as _, Run};
+use crate::log::{Log, SMALL, prepared};
+use peer_protocol::{Dataset, EventPeer as _, Events, Operation, Peer as _, Run};
 
 fn run(operation: Operation, callers: usize, limit: u64) -> Run {
     Run {
@@ -21,6 +21,7 @@ async fn every_operation_makes_its_calls_and_counts_their_events() {
         (Operation::ReadCourse { events: 5 }, 1, 10, 50),
         (Operation::ReadCourse { events: 34 }, 4, 10, 340),
         (Operation::ReadCourse { events: 100 }, 1, 3, 300),
+        (Operation::ReadAnyCourse, 4, 50, 50 * 34),
         (Operation::ReadLog, 1, 2, 2 * (3_000 + 360)),
         (Operation::Deliver, 4, 40, 40),
         (Operation::Decide { courses: 1 }, 1, 70, 70),
@@ -36,6 +37,20 @@ async fn every_operation_makes_its_calls_and_counts_their_events() {
         assert_eq!(counted, (calls, events, 0, 0), "{operation:?}");
         assert_eq!(answer.latencies.calls(), calls, "{operation:?}");
         assert!(answer.seconds > 0.0, "{operation:?}");
+    }
+}
+
+#[tokio::test]
+async fn store_that_an_earlier_process_has_filled_is_read_and_appended_to() {
+    let filled = Log::default();
+    let events = Dataset::new(SMALL).events().collect();
+    filled.append(events, None).await.unwrap();
+    let mut peer = Events::new(filled);
+    assert_eq!(peer.resume(SMALL).await, Ok(Some(3_000)));
+    for operation in [Operation::ReadAnyCourse, Operation::AppendIf] {
+        let answer = peer.run(&run(operation, 1, 10)).await;
+        let counted = (answer.calls, answer.conflicts, answer.failure);
+        assert_eq!(counted, (10, 0, None), "{operation:?}");
     }
 }
 
