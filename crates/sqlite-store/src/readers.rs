@@ -12,10 +12,12 @@ use store_meter::{Holder, PoolMeter, Share, Timer};
 
 use crate::{FileConfig, OpenedFile, fault};
 
-/// A read that has waited this long comes before all that begin later. Until then a thread that runs may take
-/// a connection first, because waking another for each read costs a third of the rate. With 100 threads on two
-/// processors, 10 ms keep 85 % of the highest rate and bound the wait to 16 ms.
+/// A read that has waited this long comes before later ones. Until then a thread that runs may take a
+/// connection first: to wake another for each read costs a third of the rate.
 const PATIENCE: Duration = Duration::from_millis(10);
+/// At most one read in this time comes before later ones, or the rate would fall once every read waits for
+/// [`PATIENCE`]. So 100 threads wait up to 20 ms.
+const BETWEEN_TURNS: Duration = Duration::from_micros(100);
 
 /// The read connections of a file: at most `read_connections`, and at least one. A read has a connection
 /// alone, and waits up to `read_timeout` if all are in use.
@@ -39,6 +41,8 @@ struct State {
     running: Vec<Running>,
     /// The reads that wait, the oldest first. If a connection or a slot is free, the oldest has been woken.
     waiting: VecDeque<Waiting>,
+    /// When a read last came before later ones.
+    last_turn: Option<Instant>,
     /// The number of reads that have asked for a connection.
     asked: u64,
     /// The number of reads that have begun.
@@ -256,11 +260,23 @@ impl State {
         !self.idle.is_empty() || self.open < max
     }
 
-    /// Whether the read `number` may take what is free.
-    fn may_take(&self, number: u64, max: usize) -> bool {
-        let is_first =
-            |oldest: &Waiting| oldest.number == number || oldest.since.elapsed() < PATIENCE;
-        self.is_free(max) && self.waiting.front().is_none_or(is_first)
+    /// Whether the read `number` may take what is free: it is its turn, or no other's.
+    fn may_take(&mut self, number: u64, max: usize) -> bool {
+        if !self.is_free(max) {
+            return false;
+        }
+        let Some(oldest) = self.waiting.front() else {
+            return true;
+        };
+        let now = Instant::now();
+        let is_turn = now - oldest.since >= PATIENCE
+            && self
+                .last_turn
+                .is_none_or(|last| now - last >= BETWEEN_TURNS);
+        if is_turn && oldest.number == number {
+            self.last_turn = Some(now);
+        }
+        !is_turn || oldest.number == number
     }
 
     /// Notes that the read `number` of this thread waits. It keeps its place if it was woken in vain.
