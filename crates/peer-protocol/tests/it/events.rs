@@ -47,7 +47,11 @@ async fn store_that_an_earlier_process_has_filled_is_read_and_appended_to() {
     filled.append(events, None).await.unwrap();
     let mut peer = Events::new(filled);
     assert_eq!(peer.resume(SMALL).await, Ok(Some(3_000)));
-    for operation in [Operation::ReadAnyCourse, Operation::AppendIf] {
+    for operation in [
+        Operation::ReadAnyCourse,
+        Operation::DecideCold,
+        Operation::AppendIf,
+    ] {
         let answer = peer.run(&run(operation, 1, 10)).await;
         let counted = (answer.calls, answer.conflicts, answer.failure);
         assert_eq!(counted, (10, 0, None), "{operation:?}");
