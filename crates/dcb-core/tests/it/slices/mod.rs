@@ -1,5 +1,6 @@
 //! Sliced projections: each event once and in the order of its key, however members come, go and die.
 
+mod crashed;
 mod failing;
 mod fenced;
 pub(crate) mod ground;
