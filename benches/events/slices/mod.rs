@@ -137,7 +137,7 @@ pub(crate) async fn rebuild_again_and_again(database: Arc<Database>, pace: Pace)
     let options = match pace {
         Pace::Full => options,
         Pace::Slowed => options
-            .read(SubscribeOptions::new().batch_size(256))
+            .read(SubscribeOptions::new().batch_size(64))
             .events_per_second(10_000),
     };
     let rebuild = Rebuild::of(database, options).await;
