@@ -41,8 +41,8 @@ peers *args:
 
 # A flame graph and a heap profile of the matching rows of a bench program.
 profile target filter:
-    cargo bench -p bench --features cpu-profile --bench {{target}} -- --profile-time 5 "{{filter}}"
-    cargo bench -p bench --features heap-profile --bench {{target}} -- --profile-time 5 "{{filter}}"
+    CARGO_PROFILE_BENCH_DEBUG=line-tables-only cargo bench -p bench --features cpu-profile --bench {{target}} -- --profile-time 5 "{{filter}}"
+    CARGO_PROFILE_BENCH_DEBUG=line-tables-only cargo bench -p bench --features heap-profile --bench {{target}} -- --profile-time 5 "{{filter}}"
 
 # The demo server, by default on port 8080.
 serve *args:
