@@ -24,6 +24,7 @@ use sqlx::{Connection as _, PgConnection, Row as _};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
+use std::time::Duration;
 use tokio::sync::Mutex;
 
 const TABLE: &str = "CREATE TABLE IF NOT EXISTS by_course (course text PRIMARY KEY, events bigint)";
@@ -37,6 +38,8 @@ const PAGE: &str = "\
       FROM dcb.event e WHERE e.position > $1 ORDER BY e.position LIMIT 4096";
 const ADVANCE: &str = "UPDATE place SET position = $1";
 const SUM: &str = "SELECT sum(events)::bigint FROM by_course";
+/// The time between two steps of the current version, which follows the appends beside a rebuild.
+const BETWEEN_CURRENT: Duration = Duration::from_millis(100);
 /// The time of one worker, as a multiple of the loop's.
 const MOST: f64 = 1.5;
 /// The key of events that are not of a course.
@@ -142,9 +145,23 @@ pub(crate) async fn rebuild_again_and_again(database: Arc<Database>, pace: Pace)
     };
     let rebuild = Rebuild::of(database, options).await;
     let rebuild = rebuild.expect("the projection opens");
-    loop {
-        rebuild.again().await.expect("the projection is rebuilt");
-    }
+    let again = async {
+        loop {
+            rebuild.again().await.expect("the projection is rebuilt");
+        }
+    };
+    // No slice of the version that is built passes that of the current one.
+    let follow = async {
+        let mut current = rebuild.current.lock().await;
+        loop {
+            current
+                .catch_up()
+                .await
+                .expect("the current version follows");
+            tokio::time::sleep(BETWEEN_CURRENT).await;
+        }
+    };
+    tokio::join!(again, follow);
 }
 
 type Runner = SlicedRunner<PostgresStore, SlicedReadModel<ByCourse>>;
@@ -152,6 +169,8 @@ type Runner = SlicedRunner<PostgresStore, SlicedReadModel<ByCourse>>;
 /// A version beside the current one, its runner, and the store that it reads from.
 struct Rebuild {
     parts: Mutex<(SlicedReadModel<ByCourse>, Runner, PgConnection)>,
+    /// The current version. It reads no events, so it moves at once.
+    current: Mutex<Runner>,
     _store: Store,
 }
 
@@ -173,6 +192,7 @@ impl Rebuild {
             .options(options);
         Ok(Self {
             parts: Mutex::new((model, runner, connection)),
+            current: Mutex::new(current),
             _store: store,
         })
     }
