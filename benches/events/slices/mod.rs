@@ -24,7 +24,6 @@ use sqlx::{Connection as _, PgConnection, Row as _};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
-use std::time::Duration;
 use tokio::sync::Mutex;
 
 const TABLE: &str = "CREATE TABLE IF NOT EXISTS by_course (course text PRIMARY KEY, events bigint)";
@@ -38,8 +37,8 @@ const PAGE: &str = "\
       FROM dcb.event e WHERE e.position > $1 ORDER BY e.position LIMIT 4096";
 const ADVANCE: &str = "UPDATE place SET position = $1";
 const SUM: &str = "SELECT sum(events)::bigint FROM by_course";
-/// The time between two steps of the current version, which follows the appends beside a rebuild.
-const BETWEEN_CURRENT: Duration = Duration::from_millis(100);
+/// Puts the current version beyond the log, so the one that is built never waits for it.
+const FAR: &str = "UPDATE dcb.projection_slice SET position = 1000000000, bookmark = NULL";
 /// The time of one worker, as a multiple of the loop's.
 const MOST: f64 = 1.5;
 /// The key of events that are not of a course.
@@ -145,23 +144,9 @@ pub(crate) async fn rebuild_again_and_again(database: Arc<Database>, pace: Pace)
     };
     let rebuild = Rebuild::of(database, options).await;
     let rebuild = rebuild.expect("the projection opens");
-    let again = async {
-        loop {
-            rebuild.again().await.expect("the projection is rebuilt");
-        }
-    };
-    // No slice of the version that is built passes that of the current one.
-    let follow = async {
-        let mut current = rebuild.current.lock().await;
-        loop {
-            current
-                .catch_up()
-                .await
-                .expect("the current version follows");
-            tokio::time::sleep(BETWEEN_CURRENT).await;
-        }
-    };
-    tokio::join!(again, follow);
+    loop {
+        rebuild.again().await.expect("the projection is rebuilt");
+    }
 }
 
 type Runner = SlicedRunner<PostgresStore, SlicedReadModel<ByCourse>>;
@@ -169,8 +154,6 @@ type Runner = SlicedRunner<PostgresStore, SlicedReadModel<ByCourse>>;
 /// A version beside the current one, its runner, and the store that it reads from.
 struct Rebuild {
     parts: Mutex<(SlicedReadModel<ByCourse>, Runner, PgConnection)>,
-    /// The current version. It reads no events, so it moves at once.
-    current: Mutex<Runner>,
     _store: Store,
 }
 
@@ -187,12 +170,12 @@ impl Rebuild {
         let nothing = Query::builder().event_type("none").build()?;
         let mut current = SlicedRunner::new(store.events.clone(), nothing, key(), model(1)?);
         current.catch_up().await?;
+        sqlx::query(FAR).execute(&mut connection).await?;
         let model = model(2)?;
         let runner = SlicedRunner::new(store.events.clone(), Query::all(), key(), model.clone())
             .options(options);
         Ok(Self {
             parts: Mutex::new((model, runner, connection)),
-            current: Mutex::new(current),
             _store: store,
         })
     }
