@@ -37,8 +37,6 @@ const PAGE: &str = "\
       FROM dcb.event e WHERE e.position > $1 ORDER BY e.position LIMIT 4096";
 const ADVANCE: &str = "UPDATE place SET position = $1";
 const SUM: &str = "SELECT sum(events)::bigint FROM by_course";
-/// Puts the current version beyond the log, so the one that is built never waits for it.
-const FAR: &str = "UPDATE dcb.projection_slice SET position = 1000000000, bookmark = NULL";
 /// The time of one worker, as a multiple of the loop's.
 const MOST: f64 = 1.5;
 /// The key of events that are not of a course.
@@ -151,7 +149,7 @@ pub(crate) async fn rebuild_again_and_again(database: Arc<Database>, pace: Pace)
 
 type Runner = SlicedRunner<PostgresStore, SlicedReadModel<ByCourse>>;
 
-/// A version beside the current one, its runner, and the store that it reads from.
+/// A model, its runner, and the store that it reads from.
 struct Rebuild {
     parts: Mutex<(SlicedReadModel<ByCourse>, Runner, PgConnection)>,
     _store: Store,
@@ -164,15 +162,10 @@ impl Rebuild {
             sqlx::query(sql).execute(&mut connection).await?;
         }
         let config = Config::new(database.url());
-        let model = |version| SlicedReadModel::new(&config, "by course", version, ByCourse);
+        let model = SlicedReadModel::new(&config, "by course", 1, ByCourse)?;
         let store = Store::connect(database).await?;
-        let key = || SliceKey::tag("course_id").or_without(OTHERS);
-        let nothing = Query::builder().event_type("none").build()?;
-        let mut current = SlicedRunner::new(store.events.clone(), nothing, key(), model(1)?);
-        current.catch_up().await?;
-        sqlx::query(FAR).execute(&mut connection).await?;
-        let model = model(2)?;
-        let runner = SlicedRunner::new(store.events.clone(), Query::all(), key(), model.clone())
+        let key = SliceKey::tag("course_id").or_without(OTHERS);
+        let runner = SlicedRunner::new(store.events.clone(), Query::all(), key, model.clone())
             .options(options);
         Ok(Self {
             parts: Mutex::new((model, runner, connection)),
@@ -195,7 +188,7 @@ fn bare_loop(log: &Log, content: Content) -> Floor {
     let set_up = Op::given(log, |log| async move {
         let database = log.database().await?;
         let mut connection = raw::connect(database.url()).await?;
-        for sql in [TABLE, PLACE, "SET synchronous_commit = off"] {
+        for sql in [TABLE, PLACE] {
             sqlx::query(sql).execute(&mut connection).await?;
         }
         Ok((Mutex::new(connection), database))
@@ -207,7 +200,7 @@ fn bare_loop(log: &Log, content: Content) -> Floor {
         Ok(Outcome::Success)
     });
     let what = "a loop over the same statements, one connection: read a page, add its counts, move the \
-                checkpoint, commit; like the commits of the version that is built, its own do not wait for the disk";
+                checkpoint, commit";
     Floor::new("bare_rebuild", what, &op)
 }
 

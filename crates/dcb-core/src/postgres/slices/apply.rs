@@ -15,12 +15,10 @@ use crate::slices::share::Share;
 use crate::{Error, SequencedEvent};
 
 /// The lock of the version's row keeps a change of versions or of the number of slices out until the
-/// transaction ends. The commit of a version that is built does not wait for the disk: a crash of the server
-/// loses state and checkpoints together, and the swap makes all commits before it durable.
+/// transaction ends.
 const ADVANCE: &str = "\
     WITH version AS ( \
-        SELECT state, CASE state WHEN 'building' THEN set_config('synchronous_commit', 'off', true) END \
-          FROM dcb.projection WHERE name = $1 AND version = $2 AND state <> 'retired' \
+        SELECT state FROM dcb.projection WHERE name = $1 AND version = $2 AND state <> 'retired' \
            AND (stop_at IS NULL OR stop_until <= clock_timestamp() \
                 OR split_part(stop_at, '@', 1)::bigint >= $6) FOR SHARE) \
     UPDATE dcb.projection_slice slice SET position = $6, bookmark = $7 \

@@ -38,11 +38,6 @@ pub use projections::Projections;
 ///
 /// A transaction costs three round trips in addition to the handler's, and one commit. Each worker of a
 /// member has a connection and a clone of the handler, and the member has one more.
-///
-/// While a version is built beside the current one, its commits do not wait for the disk (`synchronous_commit`
-/// is off in these transactions), so that appends need not wait for them. If the server crashes, the last ones
-/// are lost together with their checkpoints, and the members repeat them. The swap waits for the disk, and
-/// makes all before it durable.
 pub struct SlicedReadModel<H> {
     version: Version,
     handler: H,

@@ -1,6 +1,5 @@
 //! Sliced projections: each event once and in the order of its key, however members come, go and die.
 
-mod crashed;
 mod failing;
 mod fenced;
 pub(crate) mod ground;
