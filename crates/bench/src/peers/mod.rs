@@ -1,10 +1,10 @@
 //! The stores that a reader would take instead of ours, each in its own process, in the same run.
 //!
 //! `cargo run --release -p bench --bin peers` builds the programs in `benches/peers`, runs them in turns
-//! and writes `reports/peers.md` and `reports/growth.md`. Flow: `roster` names the peers, `build` and `npm` make their programs, `plan` has
-//! the rows, `running` starts them, `turns` measures a row, `scarce` one with
-//! little memory (`memory_group`), `growth` measures ours on larger logs, `run` saves all,
-//! `page` and `readme` print.
+//! and writes `reports/peers.md` and `reports/growth.md`. Flow: `roster` names the peers, `build` and `npm` make
+//! their programs, `plan` has the rows, `running` starts the programs, `turns` measures a row, `scarce` one with
+//! little memory (`memory_group`), `growth` measures ours on larger logs, `run` saves all, `page` and `readme`
+//! print.
 
 mod build;
 mod form;
