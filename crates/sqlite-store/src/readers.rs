@@ -28,7 +28,7 @@ pub struct Readers {
     open: Box<dyn Fn() -> SqliteResult<Connection> + Send + Sync>,
     meter: PoolMeter,
     state: Mutex<State>,
-    /// What `close` waits on.
+    /// Notified when a connection comes back after `close` has begun.
     returned: Condvar,
 }
 
@@ -45,8 +45,6 @@ struct State {
     last_turn: Option<Instant>,
     /// The number of reads that have asked for a connection.
     asked: u64,
-    /// The number of reads that have begun.
-    begun: u64,
     closed: bool,
 }
 
@@ -169,7 +167,7 @@ impl Readers {
                 // The connection that was used last has the warmest page cache.
                 let idle = state.idle.pop();
                 state.open += usize::from(idle.is_none());
-                break Ok(self.lent(&mut state, holder, idle));
+                break Ok(self.lent(&mut state, number, holder, idle));
             }
             let left = deadline.saturating_duration_since(Instant::now());
             if left.is_zero() {
@@ -192,9 +190,13 @@ impl Readers {
         taken
     }
 
-    fn lent(&self, state: &mut State, holder: Holder, connection: Option<Open>) -> Lent<'_> {
-        state.begun += 1;
-        let number = state.begun;
+    fn lent(
+        &self,
+        state: &mut State,
+        number: u64,
+        holder: Holder,
+        connection: Option<Open>,
+    ) -> Lent<'_> {
         state.running.push(Running {
             number,
             holder,
@@ -279,7 +281,7 @@ impl State {
         !is_turn || oldest.number == number
     }
 
-    /// Notes that the read `number` of this thread waits. It keeps its place if it was woken in vain.
+    /// Puts the read `number` of this thread into the queue. A read that found nothing when it woke keeps its place.
     fn wait(&mut self, number: u64, since: Instant) {
         match self.waiting.iter_mut().find(|read| read.number == number) {
             Some(read) => read.is_woken = false,
@@ -336,8 +338,8 @@ mod tests {
         thread::scope(|scope| {
             let second = readers.read(Holder::Page, |_| {
                 let second = scope.spawn(|| readers.read(Holder::Page, read));
-                // It has begun, could open no connection, and has given its slot back.
-                yield_until(|| readers.state().begun == 2 && readers.count() == 1);
+                // It could open no connection, and has given its slot back.
+                yield_until(|| readers.state().waiting.len() == 1 && readers.count() == 1);
                 Ok::<_, Fault>(second)
             });
             second.unwrap().join().unwrap().unwrap();
@@ -345,7 +347,7 @@ mod tests {
         assert_eq!(readers.count(), 1);
     }
 
-    /// A pool of so many connections, with the folder of its file.
+    /// A pool with at most `read_connections`, and the temporary folder that holds its file.
     fn readers(read_connections: u32) -> (Readers, TempDir) {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a.db");

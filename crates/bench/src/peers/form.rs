@@ -29,7 +29,7 @@ impl Form {
         }
     }
 
-    /// What a store holds in the row that limits its memory. In the smallest form its log fits into the memory.
+    /// The content of a store in the row with limited memory. In the smallest form it is small enough to fit.
     pub(super) fn scarce_content(self) -> ContentSize {
         ContentSize {
             events: match self {

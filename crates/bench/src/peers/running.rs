@@ -64,8 +64,8 @@ pub(super) async fn start(
     Ok((hello, running))
 }
 
-/// Fills the store of a peer in a folder of its own, and starts its program again in the group with this much
-/// memory. The group has cached the pages of the files, so they are within its limit.
+/// Fills a peer's store in a new folder, limits the group's memory to `bytes`, and restarts the peer in the group.
+/// The peer filled the store inside the group too, so the limit counts the pages of its files.
 pub(super) fn start_with_memory(
     peer: &Peer,
     program: &Path,

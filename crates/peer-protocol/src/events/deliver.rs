@@ -69,7 +69,7 @@ pub(super) async fn deliver<P: EventPeer>(
         }
     };
     follower.abort();
-    // Why the subscription ended says more than that a caller waited in vain.
+    // If the subscription failed, its error is the cause of the callers' timeouts.
     if let Ok(Err(failure)) = follower.await {
         answer.failure = Some(failure.to_string());
     }
