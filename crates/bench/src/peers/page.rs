@@ -19,8 +19,8 @@ const READING: &str = "
 turns with its 95 % interval. Below 1, ours is faster. A store is *faster* or *slower* if the interval \
 excludes 1.
 - **p50**, **p99**: of single calls.
-- **With 256 MB of memory**: each store has a log of 1,000,000 events for this row, and a cgroup limits its process \
-together with the pages of files that it has cached. A log takes 250 to 290 MB. An entity is one of 29,000, at random.
+- **With 256 MB of memory**: a cgroup limits each store's process, cached pages of files included. The log has \
+1,000,000 events (4,000 in the smallest form), and a call reads one of its entities at random.
 - **†**: in seeded races, the log of this store contradicts its answers. The table *Stores* says what was \
 seen; the README of `crates/referee` explains the kinds.
 - Ours are dcb-core in a SQLite file, dcb-core on PostgreSQL, message-store on PostgreSQL, and tsdb.
