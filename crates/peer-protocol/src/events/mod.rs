@@ -230,7 +230,8 @@ impl<P: EventPeer> EventCaller<P> {
             .random
             .random_range(0..dataset.students().div_ceil(self.callers));
         let student = Dataset::student(own * self.callers + self.number);
-        let course = format!("course:{}", self.random.random_range(0..1_000));
+        // No course of the dataset: those keep the number of events that reads expect.
+        let course = format!("course:new-{}", self.random.random_range(0..1_000));
         let condition = Condition {
             items: vec![QueryItem {
                 types: vec!["StudentEnrolled".to_owned()],
